@@ -1,0 +1,42 @@
+package protocol
+
+// Method names. See docs/protocol.md#methods.
+const (
+	MethodConnect = "connect"
+
+	MethodHealth         = "health"
+	MethodStatus         = "status"
+	MethodLogsTail       = "logs.tail"
+	MethodSystemPresence = "system-presence"
+
+	MethodAgent     = "agent"
+	MethodAgentWait = "agent.wait"
+
+	MethodChatSend    = "chat.send"
+	MethodChatHistory = "chat.history"
+	MethodChatAbort   = "chat.abort"
+
+	MethodSessionsList  = "sessions.list"
+	MethodSessionsPatch = "sessions.patch"
+	MethodSessionsReset = "sessions.reset"
+
+	MethodModelsList = "models.list"
+	MethodAgentsList = "agents.list"
+
+	MethodConfigGet = "config.get"
+	MethodConfigSet = "config.set"
+
+	MethodDevicePairList    = "device.pair.list"
+	MethodDevicePairApprove = "device.pair.approve"
+	MethodDevicePairReject  = "device.pair.reject"
+	MethodDeviceTokenRotate = "device.token.rotate"
+	MethodDeviceTokenRevoke = "device.token.revoke"
+)
+
+// NoParams are the params of methods that take none; every key is refused.
+type NoParams struct{}
+
+// AnyParams are the params of methods that ignore theirs.
+type AnyParams struct {
+	_ struct{} `schema:"open"`
+}
