@@ -41,7 +41,22 @@ type Request struct {
 	Channel string
 	// NewSession marks the first run of a fresh session.
 	NewSession bool
+	// Chat marks a run that answers a chat message rather than an agent call; the
+	// session then also remembers that its introduction was sent, and the report
+	// of its prompt.
+	Chat bool
 }
+
+// Steer is a message for a run that is under way. The run sees it before its
+// next model call.
+type Steer struct {
+	Prompt string
+	Images []turn.Block
+	At     time.Time
+}
+
+// MaxTimeout stands for "no limit" where a caller asks for a timeout of zero.
+const MaxTimeout = 720 * time.Hour
 
 // Stream names the kind of an [Event].
 type Stream string
@@ -65,10 +80,14 @@ type Event struct {
 	AgentID    string
 	SessionID  string
 
-	Lifecycle *Lifecycle
-	Assistant *Assistant
-	Tool      *Tool
+	Lifecycle  *Lifecycle
+	Assistant  *Assistant
+	Tool       *Tool
+	Compaction *Compaction
 }
+
+// Terminal reports whether e ends its run.
+func (e Event) Terminal() bool { return e.Lifecycle != nil && e.Lifecycle.Terminal() }
 
 // Phase is a step in the life of a run or of a tool call.
 type Phase string
@@ -92,6 +111,9 @@ type Lifecycle struct {
 	// Error is the user-visible text of a failed run; set with PhaseError, and
 	// with PhaseEnd when a model error became the reply.
 	Error string
+	// Silent says that the reply is silence: text that was streamed before the
+	// silent token appeared is not part of the final message.
+	Silent bool
 }
 
 // Terminal reports whether l ends its run.
@@ -102,6 +124,12 @@ func (l Lifecycle) Terminal() bool { return l.Phase == PhaseEnd || l.Phase == Ph
 type Assistant struct {
 	Text, Delta string
 	MediaURLs   []string
+}
+
+// Compaction is the payload of [StreamCompaction]; its phases are start and end.
+type Compaction struct {
+	Phase     Phase
+	WillRetry bool // end: the prompt is tried again
 }
 
 // Tool is the payload of [StreamTool].
@@ -165,8 +193,11 @@ type MetaError struct {
 	Message string `json:"message"`
 }
 
-// Outcome is how a run ended without throwing.
+// Outcome is how a run ended without throwing. Payloads is never nil.
 type Outcome struct {
 	Payloads []Payload `json:"payloads"`
 	Meta     Meta      `json:"meta"`
+	// Unseen are steered messages that the run ended without reading. They were
+	// accepted, so the caller must run them.
+	Unseen []Steer `json:"-"`
 }
