@@ -1,0 +1,9 @@
+package agent
+
+import (
+	"testing"
+
+	"openclaw/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
