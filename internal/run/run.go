@@ -55,6 +55,23 @@ type Steer struct {
 	At     time.Time
 }
 
+// Abort is the cause with which a run's context is cancelled on purpose. Its
+// text is the stop reason that clients see.
+type Abort string
+
+const (
+	AbortRPC      Abort = "rpc"      // a client called chat.abort
+	AbortStop     Abort = "stop"     // the user wrote a stop word or /stop
+	AbortTimeout  Abort = "timeout"  // the run took too long
+	AbortShutdown Abort = "shutdown" // the gateway stops
+)
+
+// Error makes an Abort usable as a cancellation cause.
+func (a Abort) Error() string { return "run aborted: " + string(a) }
+
+// ByUser reports whether a person asked for the abort.
+func (a Abort) ByUser() bool { return a == AbortRPC || a == AbortStop }
+
 // MaxTimeout stands for "no limit" where a caller asks for a timeout of zero.
 const MaxTimeout = 720 * time.Hour
 
@@ -79,6 +96,9 @@ type Event struct {
 	SessionKey string // Request.EventKey
 	AgentID    string
 	SessionID  string
+	// Verbose is the level the run works at: off, on or full. It decides how much
+	// of the tool stream clients may see.
+	Verbose string
 
 	Lifecycle  *Lifecycle
 	Assistant  *Assistant
@@ -106,10 +126,11 @@ type Lifecycle struct {
 	StartedAt time.Time
 	EndedAt   time.Time
 	Aborted   bool
-	// StopReason says what ended an aborted run: "rpc", "stop" or "timeout".
+	// StopReason says what ended an aborted run. A run that timed out is shown as
+	// final without a message, one stopped by a person or a shutdown as aborted.
 	StopReason string
 	// Error is the user-visible text of a failed run; set with PhaseError, and
-	// with PhaseEnd when a model error became the reply.
+	// with PhaseEnd when a model error became the reply or the run timed out.
 	Error string
 	// Silent says that the reply is silence: text that was streamed before the
 	// silent token appeared is not part of the final message.

@@ -87,3 +87,35 @@ func TestCard(t *testing.T) {
 		}
 	}
 }
+
+// RT-044: synonyms of levels.
+func TestLevels(t *testing.T) {
+	tests := []struct {
+		name string
+		read func(string) (string, bool)
+		in   string
+		want string // empty: refused
+	}{
+		{"think", run.ThinkLevel, " HIGH ", "high"},
+		{"think", run.ThinkLevel, "on", "low"},
+		{"think", run.ThinkLevel, "ultrathink", "high"},
+		{"think", run.ThinkLevel, "harder", "medium"},
+		{"think", run.ThinkLevel, "x-high", "xhigh"},
+		{"think", run.ThinkLevel, "think", "minimal"},
+		{"think", run.ThinkLevel, "enormous", ""},
+		{"think", run.ThinkLevel, "", ""},
+		{"verbose", run.VerboseLevel, "yes", "on"},
+		{"verbose", run.VerboseLevel, "everything", "full"},
+		{"verbose", run.VerboseLevel, "stream", ""},
+		{"reasoning", run.ReasoningLevel, "live", "stream"},
+		{"reasoning", run.ReasoningLevel, "hide", "off"},
+		{"elevated", run.ElevatedLevel, "approval", "ask"},
+		{"elevated", run.ElevatedLevel, "auto", "full"},
+	}
+	for _, tt := range tests {
+		got, ok := tt.read(tt.in)
+		if got != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s level of %q = %q, %v, want %q", tt.name, tt.in, got, ok, tt.want)
+		}
+	}
+}
