@@ -14,8 +14,8 @@ type PendingDevice struct {
 	Roles       []string `json:"roles,omitempty" schema:"itemMinLength=1"`
 	Scopes      []string `json:"scopes,omitempty" schema:"itemMinLength=1"`
 	RemoteIP    string   `json:"remoteIp,omitempty" schema:"minLength=1"`
-	Silent      bool     `json:"silent,omitempty"`
-	IsRepair    bool     `json:"isRepair,omitempty"`
+	Silent      bool     `json:"silent"`
+	IsRepair    bool     `json:"isRepair"`
 	Ts          int64    `json:"ts" schema:"min=0"`
 }
 
