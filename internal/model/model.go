@@ -3,11 +3,8 @@ package model
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"iter"
-	"strings"
-	"time"
+	"slices"
 
 	"openclaw/internal/turn"
 )
@@ -90,68 +87,19 @@ func (Thinking) part() {}
 func (ToolCall) part() {}
 func (Done) part()     {}
 
-// Kind classifies an [Error].
-type Kind string
-
-const (
-	KindAuth       Kind = "auth"             // 401, 403, bad or missing key
-	KindBilling    Kind = "billing"          // 402, no credit
-	KindRateLimit  Kind = "rate_limit"       // 429, quota
-	KindOverloaded Kind = "overloaded"       // 503, 529
-	KindServer     Kind = "server"           // other 5xx
-	KindTimeout    Kind = "timeout"          // 408, no answer in time
-	KindNetwork    Kind = "network"          // refused, reset, name not found, cut stream
-	KindOverflow   Kind = "context_overflow" // prompt too long
-	KindFormat     Kind = "format"           // 400: the request was not understood
-	KindNotFound   Kind = "not_found"        // 404: no such model or endpoint
-	KindBadReply   Kind = "bad_reply"        // the answer made no sense or was empty of meaning
-	KindAborted    Kind = "aborted"          // the caller gave up
-	KindUnknown    Kind = "unknown"
-)
-
-// Error is a failed model call. Text is safe to show to a user: it holds no
-// key, header or raw response body.
-type Error struct {
-	Kind       Kind
-	Status     int           // HTTP status, 0 if none was received
-	RetryAfter time.Duration // what the server asked for, 0 if nothing
-	Ref        Ref
-	Text       string
-	Err        error
-}
-
-func (e *Error) Error() string {
-	var b strings.Builder
-	if e.Status != 0 {
-		fmt.Fprintf(&b, "%d ", e.Status)
-	}
-	b.WriteString(e.Text)
-	return b.String()
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-// Retryable reports whether the same call may succeed if repeated soon.
-func (e *Error) Retryable() bool {
-	switch e.Kind {
-	case KindRateLimit, KindOverloaded, KindServer, KindTimeout, KindNetwork:
-		return true
-	}
-	return false
-}
-
-// KindOf returns the kind of err, [KindUnknown] if it is no [*Error].
-func KindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.Kind
-	}
-	return KindUnknown
-}
-
 // Cost is a price in US dollars for a million tokens.
 type Cost struct {
 	Input, Output, CacheRead, CacheWrite float64
+}
+
+// Price fills in what u cost and its total count of tokens.
+func (c Cost) Price(u turn.Usage) turn.Usage {
+	price := func(tokens int, perMillion float64) float64 { return float64(tokens) * perMillion / 1e6 }
+	u.TotalTokens = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	u.Cost = turn.Cost{Input: price(u.Input, c.Input), Output: price(u.Output, c.Output),
+		CacheRead: price(u.CacheRead, c.CacheRead), CacheWrite: price(u.CacheWrite, c.CacheWrite)}
+	u.Cost.Total = u.Cost.Input + u.Cost.Output + u.Cost.CacheRead + u.Cost.CacheWrite
+	return u
 }
 
 // Info is what is known about a model.
@@ -167,11 +115,4 @@ type Info struct {
 }
 
 // Images reports whether the model accepts images.
-func (i Info) Images() bool {
-	for _, in := range i.Input {
-		if in == "image" {
-			return true
-		}
-	}
-	return false
-}
+func (i Info) Images() bool { return slices.Contains(i.Input, "image") }
