@@ -46,28 +46,32 @@ func (p *place) confined() bool { _, ok := p.fsys.(host); return !ok }
 // sibling names another entry of p's folder.
 func (p *place) sibling(base string) string { return filepath.Join(filepath.Dir(p.name), base) }
 
-// locate finds the file that path means. Among the spellings of [spellings] an
-// existing file wins, then, when folded is set, a file of the same folder that
-// looks the same, then the last spelling. The caller closes the place.
+// locate finds the file that path means. Among its spellings an existing file
+// wins, then a file in an existing folder whose name begins with @, then, when
+// folded is set, a file that looks the same, then the last spelling. The caller
+// closes the place.
 func (s *scope) locate(path string, folded bool) (*place, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, errors.New("path must not hold a NUL byte")
 	}
 	var last *place
+	folder := ""
+	if first, _, ok := strings.Cut(path, "/"); ok && strings.HasPrefix(first, "@") {
+		folder = first
+	}
 	for _, spelling := range spellings(path) {
-		abs, err := s.absolute(spelling)
-		if err != nil {
-			return nil, err
-		}
-		p, err := s.place(abs)
-		if err != nil {
-			return nil, err
-		}
+		p, err := s.at(spelling)
 		if last != nil {
 			_ = last.Close()
 		}
+		if err != nil {
+			return nil, err
+		}
 		last = p
 		if _, err := p.Lstat(p.name); err == nil {
+			return p, nil
+		}
+		if folder != "" && spelling == path && s.hasFolder(folder) {
 			return p, nil
 		}
 	}
@@ -77,6 +81,26 @@ func (s *scope) locate(path string, folded bool) (*place, error) {
 		}
 	}
 	return last, nil
+}
+
+// at returns the place of a path as it is written.
+func (s *scope) at(path string) (*place, error) {
+	abs, err := s.absolute(path)
+	if err != nil {
+		return nil, err
+	}
+	return s.place(abs)
+}
+
+// hasFolder reports whether the scope's folder has the named entry.
+func (s *scope) hasFolder(name string) bool {
+	p, err := s.at(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Close() }()
+	info, err := p.Stat(p.name)
+	return err == nil && info.IsDir()
 }
 
 // absolute expands ~ and starts relative paths at the scope's folder.
@@ -145,7 +169,7 @@ func symlink(root *os.Root, rel string) (string, bool) {
 func (p *place) openRegular(op string) (*os.File, fs.FileInfo, error) {
 	info, err := p.Stat(p.name)
 	if err != nil {
-		return nil, nil, p.fail(op, err)
+		return nil, nil, p.fail("access", err)
 	}
 	if err := p.regular(info, op); err != nil {
 		return nil, nil, err
