@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -134,4 +135,15 @@ func skillEntries(text string) []reportSkill {
 			BlockChars: utf8.RuneCountInString("<skill>" + block + "</skill>")})
 		text = rest
 	}
+}
+
+// encode returns the JSON form of r, without HTML escaping.
+func (r report) encode() json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(r); err != nil {
+		return nil // strings and numbers always encode
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"sync"
+	"time"
+
+	"openclaw/internal/run"
+)
+
+// emitter numbers the events of one run and lets exactly one terminal event
+// through. Tools stream from goroutines of their own, so the lock is held while
+// an event is handed over: otherwise numbers could arrive out of order.
+type emitter struct {
+	send func(run.Event)
+	now  func() time.Time
+	base run.Event // what every event of the run carries
+
+	mu      sync.Mutex
+	seq     int
+	started time.Time
+	ended   bool
+}
+
+func newEmitter(req run.Request, send func(run.Event), now func() time.Time) *emitter {
+	return &emitter{send: send, now: now, base: run.Event{
+		RunID: req.ID, SessionKey: req.EventKey, AgentID: req.AgentID, SessionID: req.SessionID,
+	}}
+}
+
+// emit sends one event; after the terminal event everything is dropped.
+func (e *emitter) emit(stream run.Stream, fill func(ev *run.Event)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended {
+		return
+	}
+	e.seq++
+	ev := e.base
+	ev.Seq, ev.Stream, ev.At = e.seq, stream, e.now()
+	fill(&ev)
+	e.ended = ev.Terminal()
+	e.send(ev)
+}
+
+// start announces the run once; retries and fallbacks stay inside it.
+func (e *emitter) start() {
+	if !e.started.IsZero() {
+		return
+	}
+	e.started = e.now()
+	e.emit(run.StreamLifecycle, func(ev *run.Event) {
+		ev.Lifecycle = &run.Lifecycle{Phase: run.PhaseStart, StartedAt: e.started}
+	})
+}
+
+func (e *emitter) assistant(text, delta string) {
+	e.emit(run.StreamAssistant, func(ev *run.Event) {
+		ev.Assistant = &run.Assistant{Text: text, Delta: delta}
+	})
+}
+
+func (e *emitter) tool(t run.Tool) {
+	e.emit(run.StreamTool, func(ev *run.Event) { ev.Tool = &t })
+}
+
+// end closes the run with l, whose phase is end or error.
+func (e *emitter) end(l run.Lifecycle) {
+	e.emit(run.StreamLifecycle, func(ev *run.Event) {
+		l.EndedAt = ev.At
+		// A plain end carries no start time, which is how clients know it.
+		if l.Aborted || l.Phase == run.PhaseError {
+			l.StartedAt = e.started
+		}
+		ev.Lifecycle = &l
+	})
+}
