@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -145,13 +146,17 @@ func (t *tape) load(opts TranscriptOptions) error {
 // lockTranscript takes <path>.lock as other programs do. Within this process the
 // tape is what is shared; between processes it is this file.
 func (s *Store) lockTranscript(ctx context.Context, path string) (*disk.FileLock, error) {
-	if err := disk.MkdirAll(s.cfg.Dir); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
+	return s.lockWithin(ctx, path, 10*time.Second)
+}
+
+func (s *Store) lockWithin(ctx context.Context, path string, timeout time.Duration) (*disk.FileLock, error) {
 	lock, err := disk.Lock(ctx, path+".lock", disk.LockOptions{
 		Content: func() []byte { return lockContent("createdAt", `"`+s.now().UTC().Format(isoMillis)+`"`) },
 		Stale:   staleLock,
-		Timeout: lockTimeout,
+		Timeout: timeout,
 	})
 	var held *disk.LockedError
 	if errors.As(err, &held) {
@@ -159,15 +164,13 @@ func (s *Store) lockTranscript(ctx context.Context, path string) (*disk.FileLock
 		if n := lockPID(held.Content); n > 0 {
 			pid = strconv.Itoa(n)
 		}
-		return nil, fmt.Errorf("%w (timeout %dms): pid=%s %s", ErrLocked, lockTimeout.Milliseconds(), pid, path)
+		return nil, fmt.Errorf("%w (timeout %dms): pid=%s %s", ErrLocked, timeout.Milliseconds(), pid, path)
 	}
 	return lock, err
 }
 
 // ErrLocked says that another process writes the transcript.
 var ErrLocked = errors.New("session file locked")
-
-const lockTimeout = 10 * time.Second
 
 // staleLock judges the lock file of a program that uses no kernel locks.
 func staleLock(content []byte, age time.Duration) bool {
