@@ -35,6 +35,9 @@ type Credential struct {
 	Source string
 	// Profile is the id of the auth profile, empty for other sources.
 	Profile string
+	// Problem says why a stored credential was not used: "the auth profile x has
+	// expired". Only set when there is no key.
+	Problem string
 }
 
 // Catalog knows models without being told by the configuration.
@@ -95,13 +98,14 @@ func (d *Directory) defaultRef(s Settings) (ref Ref, chosen bool) {
 	}
 	for _, b := range builtins {
 		id := cmp.Or(firstModel(s.Providers[b.ID]), b.Default)
-		if _, _, err := d.credential(s, b.ID, ""); err == nil && id != "" {
+		if _, _, err := d.credential(s, Ref{b.ID, id}, ""); err == nil && id != "" {
 			return Ref{b.ID, id}, false
 		}
 	}
 	for _, p := range slices.Sorted(maps.Keys(s.Providers)) {
-		if _, _, err := d.credential(s, p, ""); err == nil && firstModel(s.Providers[p]) != "" {
-			return Ref{NormalizeProvider(p), firstModel(s.Providers[p])}, false
+		ref := Ref{NormalizeProvider(p), firstModel(s.Providers[p])}
+		if _, _, err := d.credential(s, ref, ""); err == nil && ref.ID != "" {
+			return ref, false
 		}
 	}
 	return OfflineRef(), false
@@ -225,7 +229,7 @@ func (d *Directory) target(s Settings, ref Ref, profile string) (Target, error) 
 	if _, ok := d.cfg.Families[info.API]; !ok {
 		return Target{}, unsupported(ref, info.API)
 	}
-	cred, bearer, err := d.credential(s, ref.Provider, profile)
+	cred, bearer, err := d.credential(s, ref, profile)
 	if err != nil {
 		return Target{}, err
 	}
@@ -235,21 +239,21 @@ func (d *Directory) target(s Settings, ref Ref, profile string) (Target, error) 
 
 // credential finds the key of a provider. A server on this machine or network
 // may want none.
-func (d *Directory) credential(s Settings, provider, pinned string) (c Credential, bearer bool, err error) {
-	provider = NormalizeProvider(provider)
+func (d *Directory) credential(s Settings, ref Ref, pinned string) (c Credential, bearer bool, err error) {
+	provider := ref.Provider
 	p := s.provider(provider)
-	if c, ok := d.cfg.Credentials.Find(provider, p.APIKey, pinned); ok {
+	c, ok := d.cfg.Credentials.Find(provider, p.APIKey, pinned)
+	if ok {
 		return c, c.Bearer || p.AuthHeader || p.Auth == "token" || p.Auth == "oauth", nil
 	}
 	_, known := LookupBuiltin(provider)
 	if p.BaseURL != "" && (isLocal(p.BaseURL) || hasAuthorization(p.Headers)) {
 		return Credential{}, false, nil
 	}
-	ref := Ref{Provider: provider}
 	if !known && p.BaseURL == "" {
 		return Credential{}, false, unknownProvider(ref, s)
 	}
-	return Credential{}, false, missingKey(ref)
+	return Credential{}, false, missingKey(ref, c.Problem)
 }
 
 // isLocal reports whether a server stands on this machine or a private network.
@@ -276,13 +280,16 @@ func hasAuthorization(h map[string]logs.Secret) bool {
 	return false
 }
 
-func missingKey(ref Ref) *Error {
+func missingKey(ref Ref, problem string) *Error {
 	ways := []string{"set models.providers." + ref.Provider + ".apiKey in the configuration", "add an auth profile for it"}
 	if b, ok := LookupBuiltin(ref.Provider); ok {
 		ways = append([]string{"set the environment variable " + b.Env[len(b.Env)-1]}, ways...)
 	}
-	return &Error{Kind: KindAuth, Ref: ref, Text: fmt.Sprintf("No API key for provider %s. To fix it, %s, or %s.",
-		ref.Provider, strings.Join(ways[:len(ways)-1], ", "), ways[len(ways)-1])}
+	if problem != "" {
+		problem = " (" + problem + ")"
+	}
+	return &Error{Kind: KindAuth, Ref: ref, Text: fmt.Sprintf("No API key for provider %s%s. To fix it, %s, or %s.",
+		ref.Provider, problem, strings.Join(ways[:len(ways)-1], ", "), ways[len(ways)-1])}
 }
 
 func unknownProvider(ref Ref, s Settings) *Error {
