@@ -124,6 +124,9 @@ func withReason(sentence, reason string) string {
 	if reason = strings.TrimRight(reason, ". "); reason == "" {
 		return sentence + "."
 	}
+	if strings.HasSuffix(reason, "?") || strings.HasSuffix(reason, "!") || strings.HasSuffix(reason, "…") {
+		return sentence + ": " + reason
+	}
 	return sentence + ": " + reason + "."
 }
 
