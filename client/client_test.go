@@ -340,13 +340,20 @@ func TestCallTogether(t *testing.T) {
 }
 
 func TestCallGivesUp(t *testing.T) {
-	g := serve(t, func(p *peer) { p.welcome(0); p.receive(); p.receive(); p.close(1012, "service restart"); p.drain() })
+	arrived := make(chan struct{})
+	g := serve(t, func(p *peer) {
+		p.welcome(0)
+		p.receive()
+		close(arrived)
+		p.receive()
+		p.close(1012, "service restart")
+	})
 	c := dialTest(t, g.options())
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")
 	events := c.Subscribe()
 	var wg sync.WaitGroup
-	wg.Go(func() { cancel(stop) })
+	wg.Go(func() { <-arrived; cancel(stop) })
 	if err := c.Call(ctx, "slow", nil, nil); !errors.Is(err, stop) {
 		t.Errorf("Call = %v, want the cause of the cancelled context", err)
 	}
@@ -354,7 +361,7 @@ func TestCallGivesUp(t *testing.T) {
 	if err := c.Call(ctx, "slow", nil, nil); !errors.Is(err, stop) {
 		t.Errorf("Call with a cancelled context = %v, want its cause", err)
 	}
-	// The connection is still there; the next two requests make the gateway close it.
+	// The connection is still there; the next request makes the gateway close it.
 	want := "gateway closed (1012): service restart"
 	for range 2 {
 		if err := c.Call(t.Context(), "slow", nil, nil); err == nil || err.Error() != want {
