@@ -64,6 +64,7 @@ const (
 	AbortStop     Abort = "stop"     // the user wrote a stop word or /stop
 	AbortTimeout  Abort = "timeout"  // the run took too long
 	AbortShutdown Abort = "shutdown" // the gateway stops
+	AbortDropped  Abort = "dropped"  // its session's queue was full
 )
 
 // Error makes an Abort usable as a cancellation cause.
