@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"openclaw/internal/model"
@@ -51,7 +52,7 @@ type inputPart struct {
 
 type outputMessage struct {
 	Type    string       `json:"type"`
-	ID      string       `json:"id,omitempty"`
+	ID      string       `json:"id"`
 	Role    string       `json:"role"`
 	Status  string       `json:"status"`
 	Content []outputPart `json:"content"`
@@ -103,7 +104,7 @@ func newResponsesRequest(t model.Target, req model.Request) responsesRequest {
 				r.Input = append(r.Input, inputMessage{"user", parts})
 			}
 		case turn.RoleAssistant:
-			r.Input = append(r.Input, outputItems(t.Info, m)...)
+			r.Input = append(r.Input, outputItems(t.Info, m, len(r.Input))...)
 		case turn.RoleToolResult:
 			r.Input = append(r.Input, outputOf(t.Info, m))
 		}
@@ -135,8 +136,9 @@ func inputParts(info model.Info, content turn.Content) []inputPart {
 
 // outputItems converts an answer to the items it was made of. Ids and reasoning
 // go back only to the model that made them, and reasoning only in front of what
-// it led to: the API refuses it alone.
-func outputItems(info model.Info, m turn.Message) []any {
+// it led to: the API refuses it alone. A message must have an id; at makes one
+// up where it has none.
+func outputItems(info model.Info, m turn.Message, at int) []any {
 	same := model.SameSource(info, m) && m.Model == info.Ref.ID
 	var items, held []any
 	for _, b := range m.Content {
@@ -147,8 +149,8 @@ func outputItems(info model.Info, m turn.Message) []any {
 			}
 			continue
 		case turn.BlockText:
-			msg := outputMessage{Type: "message", Role: "assistant", Status: "completed", Content: []outputPart{{"output_text", b.Text, []any{}}}}
-			if same && len(b.TextSignature) <= maxItemID {
+			msg := outputMessage{Type: "message", ID: "msg_" + strconv.Itoa(at+len(items)), Role: "assistant", Status: "completed", Content: []outputPart{{"output_text", b.Text, []any{}}}}
+			if same && b.TextSignature != "" && len(b.TextSignature) <= maxItemID {
 				msg.ID = b.TextSignature
 			}
 			items = append(append(items, held...), msg)
