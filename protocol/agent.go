@@ -138,6 +138,21 @@ type AgentWaitResult struct {
 	StopReason string `json:"stopReason,omitempty"` // protocol 4
 }
 
+// AgentIdentityGetParams asks how an agent presents itself.
+type AgentIdentityGetParams struct {
+	AgentID    string `json:"agentId,omitempty" schema:"minLength=1"`
+	SessionKey string `json:"sessionKey,omitempty"`
+}
+
+// AgentIdentityGetResult is the face of an agent. Avatar is a text, an URL or a
+// path below the control UI.
+type AgentIdentityGetResult struct {
+	AgentID string `json:"agentId" schema:"minLength=1"`
+	Name    string `json:"name"`
+	Avatar  string `json:"avatar"`
+	Emoji   string `json:"emoji,omitempty"`
+}
+
 // Streams of an agent event.
 const (
 	StreamLifecycle  = "lifecycle"

@@ -109,3 +109,40 @@ type ChatUsage struct {
 	Output      int64    `json:"output"`
 	TotalTokens int64    `json:"totalTokens"`
 }
+
+// ChatInjectParams adds an assistant message that no model wrote.
+type ChatInjectParams struct {
+	SessionKey string `json:"sessionKey" schema:"minLength=1"`
+	Message    string `json:"message" schema:"minLength=1"`
+	Label      string `json:"label,omitempty" schema:"maxLength=100"`
+}
+
+// ChatInjectResult names the new transcript entry.
+type ChatInjectResult struct {
+	OK        bool   `json:"ok"`
+	MessageID string `json:"messageId"`
+}
+
+// ChatUserEvent is the payload of chat.user: what somebody else said in an open
+// session. Images come without their data.
+type ChatUserEvent struct {
+	SessionKey string          `json:"sessionKey" schema:"minLength=1"`
+	RunID      string          `json:"runId" schema:"minLength=1"`
+	Message    ChatUserMessage `json:"message"`
+	Ts         int64           `json:"ts" schema:"min=0"`
+}
+
+// ChatUserMessage is the message of a chat.user event.
+type ChatUserMessage struct {
+	Role      string            `json:"role" schema:"const=user"`
+	Content   []ChatUserContent `json:"content"`
+	Timestamp int64             `json:"timestamp"`
+}
+
+// ChatUserContent is one block of a user's message.
+type ChatUserContent struct {
+	Type     string `json:"type" schema:"enum=text|image"`
+	Text     string `json:"text,omitempty"`     // text
+	MimeType string `json:"mimeType,omitempty"` // image
+	Bytes    int    `json:"bytes,omitempty"`    // image
+}

@@ -44,3 +44,84 @@ type ConfigSetResult struct {
 type ConfigIssuesDetails struct {
 	Issues []ConfigIssue `json:"issues"`
 }
+
+// ConfigChangeParams replace the config file (config.apply) or merge into it
+// (config.patch) and restart the gateway. RestartDelayMs nil means 2 s.
+type ConfigChangeParams struct {
+	Raw            string `json:"raw" schema:"minLength=1"`
+	BaseHash       string `json:"baseHash,omitempty" schema:"minLength=1"`
+	SessionKey     string `json:"sessionKey,omitempty"`
+	Note           string `json:"note,omitempty"`
+	RestartDelayMs *int64 `json:"restartDelayMs,omitempty" schema:"min=0"`
+}
+
+// ConfigApplyParams are the params of config.apply.
+type ConfigApplyParams ConfigChangeParams
+
+// ConfigPatchParams are the params of config.patch; Raw is a JSON merge patch.
+type ConfigPatchParams ConfigChangeParams
+
+// ConfigChangeResult answers config.apply and config.patch.
+type ConfigChangeResult struct {
+	OK       bool            `json:"ok"`
+	Path     string          `json:"path"`
+	Config   json.RawMessage `json:"config"`
+	Restart  Restart         `json:"restart"`
+	Sentinel RestartSentinel `json:"sentinel"`
+}
+
+// Restart says that and how the gateway will restart.
+type Restart struct {
+	OK      bool   `json:"ok"`
+	PID     int    `json:"pid"`
+	Signal  string `json:"signal" schema:"const=SIGUSR1"`
+	DelayMs int64  `json:"delayMs"`
+	Reason  string `json:"reason,omitempty" schema:"maxLength=200"`
+	Mode    string `json:"mode" schema:"enum=emit|signal"`
+}
+
+// RestartSentinel is the note that a restart leaves for the time after it.
+type RestartSentinel struct {
+	Path    *string        `json:"path"`
+	Payload RestartPayload `json:"payload"`
+}
+
+// RestartPayload is what is told to the session after a restart.
+type RestartPayload struct {
+	_          struct{}     `schema:"open"`
+	Kind       string       `json:"kind"`
+	Status     string       `json:"status"`
+	Ts         int64        `json:"ts"`
+	SessionKey string       `json:"sessionKey,omitempty"`
+	Message    *string      `json:"message"`
+	DoctorHint string       `json:"doctorHint,omitempty"`
+	Stats      RestartStats `json:"stats,omitzero"`
+}
+
+// RestartStats says what caused a restart.
+type RestartStats struct {
+	_    struct{} `schema:"open"`
+	Mode string   `json:"mode"`
+	Root string   `json:"root,omitempty"`
+}
+
+// ConfigSchemaResult is the JSON Schema of the config file with hints for
+// editors, by path; a * in a path stands for any key.
+type ConfigSchemaResult struct {
+	Schema      json.RawMessage   `json:"schema"`
+	UIHints     map[string]UIHint `json:"uiHints"`
+	Version     string            `json:"version" schema:"minLength=1"`
+	GeneratedAt string            `json:"generatedAt"`
+}
+
+// UIHint says how an editor shows a config key.
+type UIHint struct {
+	Label        string `json:"label,omitempty"`
+	Help         string `json:"help,omitempty"`
+	Group        string `json:"group,omitempty"`
+	Order        *int   `json:"order,omitempty"`
+	Advanced     bool   `json:"advanced,omitempty"`
+	Sensitive    bool   `json:"sensitive,omitempty"`
+	Placeholder  string `json:"placeholder,omitempty"`
+	ItemTemplate any    `json:"itemTemplate,omitempty"`
+}

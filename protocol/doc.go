@@ -18,8 +18,8 @@
 //	enum=a|b|c  const=x       the only allowed strings
 //	any                       no constraint at all, whatever the Go type says
 //
-// A struct whose blank field reads `_ struct{} `schema:"open"“ allows keys that
-// are not listed; all others are closed.
+// A struct with a blank field tagged open allows keys that are not listed, one
+// tagged any accepts every JSON value; all others are closed.
 //
 // The gateway decodes a request like this:
 //
@@ -28,7 +28,11 @@
 //
 // and a client writes:
 //
-//	res, err := client.Call[protocol.HealthResult](ctx, c, protocol.MethodHealth, nil)
+//	var health protocol.HealthResult
+//	err := c.Call(ctx, protocol.MethodHealth, nil, &health)
 //
-// Everything here is described in docs/protocol.md.
+// [Methods] and [Events] list all of them with their types; [SchemaJSON] is
+// generated from these lists. Everything here is described in docs/protocol.md.
 package protocol
+
+//go:generate go test -run ^TestSchemaJSON$ . -update

@@ -5,7 +5,7 @@ import "encoding/json"
 // HealthParams asks for the health snapshot. Probe asks for fresh checks. Any
 // other params, even of another type, are ignored.
 type HealthParams struct {
-	_     struct{} `schema:"open"`
+	_     struct{} `schema:"any"`
 	Probe bool     `json:"probe,omitempty"`
 }
 

@@ -25,3 +25,29 @@ type PresenceEntry struct {
 type PresenceEvent struct {
 	Presence []PresenceEntry `json:"presence"`
 }
+
+// SystemEventParams tells the gateway something about the sender, which updates
+// its presence, or a text for the main session.
+type SystemEventParams struct {
+	_                struct{} `schema:"any"`
+	Text             string   `json:"text,omitempty"`
+	DeviceID         string   `json:"deviceId,omitempty"`
+	InstanceID       string   `json:"instanceId,omitempty"`
+	Host             string   `json:"host,omitempty"`
+	IP               string   `json:"ip,omitempty"`
+	Mode             string   `json:"mode,omitempty"`
+	Version          string   `json:"version,omitempty"`
+	Platform         string   `json:"platform,omitempty"`
+	DeviceFamily     string   `json:"deviceFamily,omitempty"`
+	ModelIdentifier  string   `json:"modelIdentifier,omitempty"`
+	LastInputSeconds *float64 `json:"lastInputSeconds,omitempty"`
+	Reason           string   `json:"reason,omitempty"`
+	Roles            []string `json:"roles,omitempty"`
+	Scopes           []string `json:"scopes,omitempty"`
+	Tags             []string `json:"tags,omitempty"`
+}
+
+// OKResult is the answer of methods that have nothing else to say.
+type OKResult struct {
+	OK bool `json:"ok"`
+}

@@ -116,3 +116,77 @@ type SessionsResetResult struct {
 	Key   string          `json:"key"`
 	Entry json.RawMessage `json:"entry"`
 }
+
+// SessionsPreviewParams asks for the last few lines of sessions. The first 64
+// keys are used; Limit nil means 12 items, MaxChars nil means 240.
+type SessionsPreviewParams struct {
+	Keys     []string `json:"keys" schema:"minItems=1,itemMinLength=1"`
+	Limit    *int     `json:"limit,omitempty" schema:"min=1"`
+	MaxChars *int     `json:"maxChars,omitempty" schema:"min=20"`
+}
+
+// SessionsPreviewResult holds a preview for each key.
+type SessionsPreviewResult struct {
+	Ts       int64            `json:"ts"`
+	Previews []SessionPreview `json:"previews"`
+}
+
+// SessionPreview is the end of a conversation.
+type SessionPreview struct {
+	Key    string        `json:"key"`
+	Status string        `json:"status" schema:"enum=ok|empty|missing|error"`
+	Items  []PreviewItem `json:"items"`
+}
+
+// PreviewItem is one shortened message.
+type PreviewItem struct {
+	Role string `json:"role" schema:"enum=user|assistant|tool|system|other"`
+	Text string `json:"text"`
+}
+
+// SessionsResolveParams looks a session up by exactly one of Key, SessionID and Label.
+type SessionsResolveParams struct {
+	Key            string `json:"key,omitempty" schema:"minLength=1"`
+	SessionID      string `json:"sessionId,omitempty" schema:"minLength=1"`
+	Label          string `json:"label,omitempty" schema:"minLength=1,maxLength=64"`
+	AgentID        string `json:"agentId,omitempty" schema:"minLength=1"`
+	SpawnedBy      string `json:"spawnedBy,omitempty" schema:"minLength=1"`
+	IncludeGlobal  bool   `json:"includeGlobal,omitempty"`
+	IncludeUnknown bool   `json:"includeUnknown,omitempty"`
+}
+
+// SessionsResolveResult is the canonical key.
+type SessionsResolveResult struct {
+	OK  bool   `json:"ok"`
+	Key string `json:"key"`
+}
+
+// SessionsDeleteParams removes a session. DeleteTranscript nil means true.
+type SessionsDeleteParams struct {
+	Key              string `json:"key" schema:"minLength=1"`
+	DeleteTranscript *bool  `json:"deleteTranscript,omitempty"`
+}
+
+// SessionsDeleteResult lists where the transcripts went.
+type SessionsDeleteResult struct {
+	OK       bool     `json:"ok"`
+	Key      string   `json:"key"`
+	Deleted  bool     `json:"deleted"`
+	Archived []string `json:"archived"`
+}
+
+// SessionsCompactParams cuts a transcript to its last lines. MaxLines nil means 400.
+type SessionsCompactParams struct {
+	Key      string `json:"key" schema:"minLength=1"`
+	MaxLines *int   `json:"maxLines,omitempty" schema:"min=1"`
+}
+
+// SessionsCompactResult says what was kept, or why nothing was done.
+type SessionsCompactResult struct {
+	OK        bool   `json:"ok"`
+	Key       string `json:"key"`
+	Compacted bool   `json:"compacted"`
+	Reason    string `json:"reason,omitempty"`
+	Archived  string `json:"archived,omitempty"`
+	Kept      *int   `json:"kept,omitempty"`
+}
