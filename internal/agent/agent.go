@@ -123,11 +123,22 @@ func (a *Agent) Run(ctx context.Context, req run.Request) (out run.Outcome, err 
 		}
 		out.Unseen = a.close(req.ID, box)
 		if err != nil {
-			events.end(run.Lifecycle{Phase: run.PhaseError, Error: err.Error()})
+			a.endFailed(events, log, err)
 		}
 	}()
 	j := &job{agent: a, req: req, log: log, events: events, box: box, began: a.now()}
 	return j.run(ctx)
+}
+
+// endFailed tells the end of a run that could not go on. What takes the events
+// may be what panicked, so it gets no second chance to end the process.
+func (a *Agent) endFailed(events *emitter, log *slog.Logger, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("event not delivered", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	events.end(run.Lifecycle{Phase: run.PhaseError, Error: err.Error()})
 }
 
 // Steer hands a message to a run that is at work. False means that there is no

@@ -405,3 +405,12 @@ func TestResetDuringRun(t *testing.T) {
 		t.Errorf("entry = %+v, want it untouched by the old run", e)
 	}
 }
+
+// A receiver of events that panics ends the run, not the process (P15).
+func TestPanicInReceiver(t *testing.T) {
+	b := newBench(t, say("hello"))
+	b.onSend = func(run.Event) { panic("receiver bug") }
+	if _, err := b.agent.Run(t.Context(), b.request("go")); !errors.Is(err, errInternal) {
+		t.Errorf("Run() = %v, want the internal error", err)
+	}
+}

@@ -133,17 +133,6 @@ func hang(text string) step {
 	}
 }
 
-// after waits before it goes on.
-func after(d time.Duration, next step) step {
-	return func(ctx context.Context, info model.Info, yield func(model.Part, error) bool) {
-		if sleep(ctx, d) != nil {
-			yield(nil, &model.Error{Kind: model.KindAborted, Ref: info.Ref, Text: "aborted"})
-			return
-		}
-		next(ctx, info, yield)
-	}
-}
-
 type keys struct{}
 
 func (keys) Find(provider string, configured logs.Secret, _ string) (model.Credential, bool) {

@@ -426,3 +426,55 @@ func TestSettle(t *testing.T) {
 		}
 	})
 }
+
+// Recorded in chat-commands: settings of the session are shown and changed
+// without a run. RT-042.
+func TestSettingCommands(t *testing.T) {
+	b := newBench(t)
+	tests := []struct{ text, want string }{
+		{"/think", "Current thinking level: off.\nOptions: off, minimal, low, medium, high."},
+		{"/think low", "Thinking level set to low."},
+		{"/t: max", "Thinking level set to high."},
+		{"/think enormous", `Unrecognized thinking level "enormous". Valid: off, minimal, low, medium, high.`},
+		{"/thinking off", "Thinking disabled."},
+		{"/verbose on", "⚙️ Verbose logging enabled."},
+		{"/v everything", "⚙️ Verbose logging set to full."},
+		{"/verbose", "Current verbose level: full.\nOptions: off, on, full."},
+		{"/reasoning stream", "⚙️ Reasoning is shown live where the surface can do it."},
+		{"/model mock/two", "Model set to mock/two."},
+		{"/model", "Current model: mock/two (default mock/one).\nChange it with /model <provider/model> or an alias; /model default goes back."},
+		{"/model list", "Current model: mock/two (default mock/one).\nChange it with /model <provider/model> or an alias; /model default goes back.\n- mock/one\n- mock/two"},
+		{"/model nobody/nothing", ""}, // the reason is the directory's
+		{"/model default", "Model set to the default, mock/one."},
+		{"/whoami", "You are an operator of this gateway.\nChannel: webchat\nAgent: main\nSession: agent:main:main"},
+	}
+	for i, tt := range tests {
+		res := b.chat(fmt.Sprint("c", i), "main", tt.text)
+		if !res.Answered || res.Run != nil || tt.want != "" && res.Reply != tt.want {
+			t.Errorf("%q = %+v, want %q", tt.text, res, tt.want)
+		}
+		if tt.want == "" && !strings.HasPrefix(res.Reply, "Model not changed: ") {
+			t.Errorf("%q = %q, want a refusal", tt.text, res.Reply)
+		}
+	}
+	e := b.entry("agent:main:main")
+	if e.ThinkingLevel != "" || e.VerboseLevel != "full" || e.ReasoningLevel != "stream" || e.ModelOverride != "" {
+		t.Errorf("entry = %+v", e)
+	}
+	help := b.chat("help", "main", "/help").Reply
+	for _, word := range []string{"/new", "/reset", "/stop", "/status", "/think", "/queue", "/model", "/whoami"} {
+		if !strings.Contains(help, word) {
+			t.Errorf("/help does not name %s", word)
+		}
+	}
+	if n := len(b.stage.requests()); n != 0 {
+		t.Errorf("commands caused %d runs", n)
+	}
+	for _, text := range []string{"/think low and tell me", "/status please", "tell me /status"} {
+		if res := b.chat("agent "+text, "main", text); res.Run == nil {
+			t.Errorf("%q was taken for a command", text)
+		} else {
+			<-res.Run.Done()
+		}
+	}
+}

@@ -3,42 +3,71 @@ package router
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"openclaw/internal/chat"
-	"openclaw/internal/config"
-	"openclaw/internal/model"
-	"openclaw/internal/run"
 	"openclaw/internal/session"
 )
+
+// command is one slash command that is answered without a run.
+type command struct {
+	name    string
+	aliases []string
+	args    string // as /help shows them
+	about   string
+	// words bounds how many words may follow; a longer text is for the agent.
+	words int
+	run   func(rt *Router, ctx context.Context, m message, args string) (string, error)
+}
+
+// commands are all of them, in the order of /help. /new, /reset and /stop are
+// not among them, because they reach into what runs.
+func commands() []command {
+	return []command{
+		{name: "help", aliases: []string{"commands"}, about: "show this list", run: (*Router).help},
+		{name: "status", about: "show model, tokens and settings of this session", run: (*Router).status},
+		{name: "whoami", aliases: []string{"id"}, about: "show who you are here", run: (*Router).whoami},
+		{name: "model", args: "[provider/model | alias | default]", about: "show or choose the model of this session", words: 1, run: (*Router).chooseModel},
+		{name: "think", aliases: []string{"thinking", "t"}, args: "[off | minimal | low | medium | high]", about: "show or set how hard the model thinks", words: 1, run: (*Router).think},
+		{name: "verbose", aliases: []string{"v"}, args: "[off | on | full]", about: "show or set how much of tool calls you see", words: 1, run: (*Router).verbose},
+		{name: "reasoning", aliases: []string{"reason"}, args: "[off | on | stream]", about: "show or set whether you see the model's thoughts", words: 1, run: (*Router).reasoning},
+		{name: "queue", args: "[mode] [debounce:…] [cap:…] [drop:…]", about: "show or set what happens to messages while a run is on", words: 8, run: (*Router).queue},
+	}
+}
 
 // command answers a message that is a slash command. It reports false for
 // anything else, which is then for the agent.
 func (rt *Router) command(ctx context.Context, m message) (reply string, ok bool, err error) {
-	c, ok := chat.ParseCommand(m.text)
-	if !ok {
-		return "", false, nil
-	}
-	var run func(context.Context, message, string) (string, error)
-	switch c.Name {
-	case "status":
-		run = rt.status
-	case "queue":
-		run = rt.queue
-	default:
+	c, args, ok := findCommand(m.text)
+	if !ok || len(m.images) > 0 {
 		return "", false, nil
 	}
 	e, err := rt.join(ctx, &m, false, nil)
 	if err != nil {
 		return "", true, err
 	}
-	if reply, err = run(ctx, m, c.Args); err != nil {
+	if reply, err = c.run(rt, ctx, m, args); err != nil {
 		return "", true, err
 	}
 	rt.inject(ctx, m, e, reply)
 	rt.runs.settle(m.id)
 	return reply, true, nil
+}
+
+func findCommand(text string) (c command, args string, ok bool) {
+	parsed, ok := chat.ParseCommand(text)
+	if !ok {
+		return c, "", false
+	}
+	for _, c := range commands() {
+		names := append([]string{c.name}, c.aliases...)
+		for _, name := range names {
+			if name == parsed.Name && len(strings.Fields(parsed.Args)) <= c.words {
+				return c, parsed.Args, true
+			}
+		}
+	}
+	return c, "", false
 }
 
 // inject writes a command's answer into the transcript. The answer itself does
@@ -48,6 +77,19 @@ func (rt *Router) inject(ctx context.Context, m message, e session.Entry, text s
 	if _, err := m.store.Inject(ctx, opts, injected(text, rt.now()), true); err != nil {
 		rt.log.Error("answer of a command not written to the transcript", "session", m.key, "err", err)
 	}
+}
+
+func (rt *Router) help(context.Context, message, string) (string, error) {
+	lines := []string{
+		"Commands:",
+		"/new [model] [message]: start a new session",
+		"/reset [message]: the same",
+		"/stop: stop what is running",
+	}
+	for _, c := range commands() {
+		lines = append(lines, strings.TrimSpace("/"+c.name+" "+c.args)+": "+c.about)
+	}
+	return strings.Join(lines, "\n"), nil
 }
 
 func (rt *Router) status(_ context.Context, m message, _ string) (string, error) {
@@ -60,120 +102,20 @@ func (rt *Router) status(_ context.Context, m message, _ string) (string, error)
 	return card.String(), nil
 }
 
+func (rt *Router) whoami(_ context.Context, m message, _ string) (string, error) {
+	return fmt.Sprintf("You are an operator of this gateway.\nChannel: %s\nAgent: %s\nSession: %s", webchat, m.agentID, m.key), nil
+}
+
 // queue shows or changes the queue settings of the session.
 func (rt *Router) queue(ctx context.Context, m message, args string) (string, error) {
-	change, err := parseQueue(args)
-	if err != nil {
-		return err.Error(), nil
+	change, complaint := parseQueue(args)
+	if complaint != "" {
+		return complaint, nil
 	}
 	if args == "" {
 		e, _ := m.store.Get(m.key)
 		return queueOf(m.config.Messages.Queue, e, webchat).say(len(rt.runs.queued(m.key))), nil
 	}
-	_, err = m.store.Update(ctx, m.key, func(e *session.Entry) error { change.apply(e); return nil })
+	_, err := m.store.Update(ctx, m.key, func(e *session.Entry) error { change.apply(e); return nil })
 	return change.say(), err
-}
-
-// startOver is /new and /reset: what the session was doing is stopped, a new one
-// begins under the same key, and what follows the trigger is its first message.
-// With nothing to follow the agent greets.
-func (rt *Router) startOver(ctx context.Context, m message, rest string) (ChatResult, error) {
-	rt.Stop(m.key, run.AbortStop)
-	ref, rest, err := rt.pickModel(m.agentID, rest)
-	if err != nil {
-		reply := err.Error()
-		if e, jerr := rt.join(ctx, &m, false, nil); jerr == nil {
-			rt.inject(ctx, m, e, reply)
-		}
-		rt.runs.settle(m.id)
-		return ChatResult{ID: m.id, Answered: true, Reply: reply}, nil
-	}
-	e, err := rt.join(ctx, &m, true, ref)
-	if err != nil {
-		return ChatResult{}, err
-	}
-	m.text = rest
-	prompt := rt.prompt(m)
-	if rest == "" && len(m.images) == 0 {
-		prompt = chat.AddMessageID(rt.greeting(m.agentID, ref), string(m.id))
-	}
-	r := &Run{req: rt.request(m, e, prompt), kind: kindChat, acceptedAt: rt.now()}
-	rt.accept.Lock()
-	defer rt.accept.Unlock()
-	return ChatResult{ID: m.id, Run: r}, rt.start(ctx, r)
-}
-
-func (rt *Router) greeting(agentID string, ref *model.Ref) string {
-	if ref == nil {
-		return greeting
-	}
-	return fmt.Sprintf("%s This session uses the model %s instead of the default %s; say so.", greeting, ref, rt.cfg.Models(agentID).Default())
-}
-
-// pickModel takes a model off the front of the text behind /new: provider/model,
-// an alias, or provider and model as two words. Text that names no model that
-// exists here is left alone. The error is for the user.
-func (rt *Router) pickModel(agentID, text string) (*model.Ref, string, error) {
-	models := rt.cfg.Models(agentID)
-	first, rest := cutWord(text)
-	if first == "" {
-		return nil, text, nil
-	}
-	if ref, err := models.Parse(first); err == nil && names(models, first, ref) {
-		return selected(models, ref, rest)
-	}
-	second, rest := cutWord(rest)
-	ref := model.Ref{Provider: model.NormalizeProvider(first), ID: second}
-	if second != "" && slices.ContainsFunc(models.List(), func(i model.Info) bool { return i.Ref == ref }) {
-		return selected(models, ref, rest)
-	}
-	return nil, text, nil
-}
-
-// names reports whether word, read as ref, means a model: it is an alias, or a
-// provider that is known here and a model.
-func names(models *model.Directory, word string, ref model.Ref) bool {
-	if !strings.Contains(word, "/") {
-		return !strings.EqualFold(ref.ID, word)
-	}
-	_, err := models.Lookup(ref)
-	return err == nil
-}
-
-func selected(models *model.Directory, ref model.Ref, rest string) (*model.Ref, string, error) {
-	if _, err := models.Select(ref.String()); err != nil {
-		return nil, rest, err
-	}
-	if ref == models.Default() {
-		return &model.Ref{}, rest, nil // no override needed
-	}
-	return &ref, rest, nil
-}
-
-func cutWord(s string) (word, rest string) {
-	word, rest, _ = strings.Cut(strings.TrimSpace(s), " ")
-	return word, strings.TrimSpace(rest)
-}
-
-// resetRules are the configured rules of freshness.
-func resetRules(s config.Session) session.ResetConfig {
-	rule := func(r config.Reset) session.ResetRule {
-		out := session.ResetRule{Mode: r.Mode, AtHour: r.AtHour}
-		if r.IdleMinutes != nil {
-			out.IdleMinutes = *r.IdleMinutes
-		}
-		return out
-	}
-	rules := func(m map[string]config.Reset) map[string]session.ResetRule {
-		out := make(map[string]session.ResetRule, len(m))
-		for name, r := range m {
-			out[name] = rule(r)
-		}
-		return out
-	}
-	c := session.ResetConfig{ByType: rules(s.ResetByType), ByChannel: rules(s.ResetByChannel), IdleMinutes: s.IdleMinutes}
-	if s.Reset != nil {
-		c.Reset = new(rule(*s.Reset))
-	}
-	return c
 }

@@ -93,9 +93,9 @@ type queueChange struct {
 	cap      *int
 }
 
-// parseQueue reads the arguments of /queue. The error tells people what is
+// parseQueue reads the arguments of /queue. A complaint tells people what is
 // possible; nothing is changed then.
-func parseQueue(args string) (c queueChange, err error) {
+func parseQueue(args string) (c queueChange, complaint string) {
 	for _, word := range strings.Fields(args) {
 		name, val, option := cutOption(word)
 		switch {
@@ -106,24 +106,24 @@ func parseQueue(args string) (c queueChange, err error) {
 		case option && name == "debounce":
 			d, ok := duration(val)
 			if !ok {
-				return c, fmt.Errorf("Invalid debounce %q. Use a duration such as 500ms, 2s or 1m.", val)
+				return c, fmt.Sprintf("Invalid debounce %q. Use a duration such as 500ms, 2s or 1m.", val)
 			}
 			c.debounce = &d
 		case option && name == "cap":
 			n, err := strconv.Atoi(val)
 			if err != nil || n < 1 {
-				return c, fmt.Errorf("Invalid cap %q. Use a whole number of at least 1.", val)
+				return c, fmt.Sprintf("Invalid cap %q. Use a whole number of at least 1.", val)
 			}
 			c.cap = &n
 		case option && name == "drop":
 			if c.drop = drop(val); c.drop == "" {
-				return c, fmt.Errorf("Invalid drop policy %q. Valid policies: old, new, summarize.", val)
+				return c, fmt.Sprintf("Invalid drop policy %q. Valid policies: old, new, summarize.", val)
 			}
 		default:
-			return c, fmt.Errorf("Unrecognized queue setting %q. Valid modes: steer, followup, collect, steer-backlog, interrupt. Options: debounce:<duration> cap:<number> drop:old|new|summarize.", word)
+			return c, fmt.Sprintf("Unrecognized queue setting %q. Valid modes: steer, followup, collect, steer-backlog, interrupt. Options: debounce:<duration> cap:<number> drop:old|new|summarize.", word)
 		}
 	}
-	return c, nil
+	return c, ""
 }
 
 // cutOption splits "name:value" and "name=value".
