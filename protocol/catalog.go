@@ -15,7 +15,8 @@ type Method struct {
 }
 
 // Methods lists every method of the protocol with its types, the handshake
-// first. Own additions are included.
+// first, own additions included. A gateway offers some of them; hello-ok says
+// which.
 func Methods() []Method {
 	return slices.Concat(
 		runMethods(), sessionMethods(), agentMethods(), adminMethods(), scheduleMethods(),
@@ -30,32 +31,32 @@ func runMethods() []Method {
 		method(MethodConnect, ConnectParams{}, HelloOK{}),
 		method(MethodHealth, HealthParams{}, HealthResult{}),
 		method(MethodStatus, AnyParams{}, StatusResult{}),
-		method(MethodUsageStatus, AnyParams{}, UsageStatusResult{}),
-		method(MethodUsageCost, UsageCostParams{}, UsageCostResult{}),
+		method("usage.status", AnyParams{}, UsageStatusResult{}),
+		method("usage.cost", UsageCostParams{}, UsageCostResult{}),
 		method(MethodLogsTail, LogsTailParams{}, LogsTailResult{}),
 		method(MethodSystemPresence, AnyParams{}, []PresenceEntry{}),
-		method(MethodSystemEvent, SystemEventParams{}, OKResult{}),
-		method(MethodLastHeartbeat, AnyParams{}, HeartbeatEvent{}, json.RawMessage{}),
-		method(MethodSetHeartbeats, SetHeartbeatsParams{}, SetHeartbeatsResult{}),
+		method("system-event", SystemEventParams{}, OKResult{}),
+		method("last-heartbeat", AnyParams{}, HeartbeatEvent{}, json.RawMessage{}),
+		method("set-heartbeats", SetHeartbeatsParams{}, SetHeartbeatsResult{}),
 		method(MethodAgent, AgentParams{}, AgentAccepted{}, AgentResult{}),
 		method(MethodAgentWait, AgentWaitParams{}, AgentWaitResult{}),
-		method(MethodAgentIdentityGet, AgentIdentityGetParams{}, AgentIdentityGetResult{}),
+		method("agent.identity.get", AgentIdentityGetParams{}, AgentIdentityGetResult{}),
 		method(MethodChatSend, ChatSendParams{}, ChatSendResult{}, ChatAbortResult{}),
 		method(MethodChatHistory, ChatHistoryParams{}, ChatHistoryResult{}),
 		method(MethodChatAbort, ChatAbortParams{}, ChatAbortResult{}),
-		method(MethodChatInject, ChatInjectParams{}, ChatInjectResult{}),
+		method("chat.inject", ChatInjectParams{}, ChatInjectResult{}),
 	}
 }
 
 func sessionMethods() []Method {
 	return []Method{
 		method(MethodSessionsList, SessionsListParams{}, SessionsListResult{}),
-		method(MethodSessionsPreview, SessionsPreviewParams{}, SessionsPreviewResult{}),
-		method(MethodSessionsResolve, SessionsResolveParams{}, SessionsResolveResult{}),
+		method("sessions.preview", SessionsPreviewParams{}, SessionsPreviewResult{}),
+		method("sessions.resolve", SessionsResolveParams{}, SessionsResolveResult{}),
 		method(MethodSessionsPatch, SessionsPatchParams{}, SessionsPatchResult{}),
 		method(MethodSessionsReset, SessionsResetParams{}, SessionsResetResult{}),
-		method(MethodSessionsDelete, SessionsDeleteParams{}, SessionsDeleteResult{}),
-		method(MethodSessionsCompact, SessionsCompactParams{}, SessionsCompactResult{}),
+		method("sessions.delete", SessionsDeleteParams{}, SessionsDeleteResult{}),
+		method("sessions.compact", SessionsCompactParams{}, SessionsCompactResult{}),
 	}
 }
 
@@ -63,13 +64,13 @@ func agentMethods() []Method {
 	return []Method{
 		method(MethodModelsList, NoParams{}, ModelsListResult{}),
 		method(MethodAgentsList, NoParams{}, AgentsListResult{}),
-		method(MethodAgentsFilesList, AgentsFilesListParams{}, AgentsFilesListResult{}),
-		method(MethodAgentsFilesGet, AgentsFilesGetParams{}, AgentsFilesGetResult{}),
-		method(MethodAgentsFilesSet, AgentsFilesSetParams{}, AgentsFilesSetResult{}),
-		method(MethodSkillsStatus, SkillsStatusParams{}, SkillsStatusResult{}),
-		method(MethodSkillsBins, NoParams{}, SkillsBinsResult{}),
-		method(MethodSkillsInstall, SkillsInstallParams{}, SkillsInstallResult{}),
-		method(MethodSkillsUpdate, SkillsUpdateParams{}, SkillsUpdateResult{}),
+		method("agents.files.list", AgentsFilesListParams{}, AgentsFilesListResult{}),
+		method("agents.files.get", AgentsFilesGetParams{}, AgentsFilesGetResult{}),
+		method("agents.files.set", AgentsFilesSetParams{}, AgentsFilesSetResult{}),
+		method("skills.status", SkillsStatusParams{}, SkillsStatusResult{}),
+		method("skills.bins", NoParams{}, SkillsBinsResult{}),
+		method("skills.install", SkillsInstallParams{}, SkillsInstallResult{}),
+		method("skills.update", SkillsUpdateParams{}, SkillsUpdateResult{}),
 	}
 }
 
@@ -77,39 +78,39 @@ func adminMethods() []Method {
 	return []Method{
 		method(MethodConfigGet, NoParams{}, ConfigGetResult{}),
 		method(MethodConfigSet, ConfigSetParams{}, ConfigSetResult{}),
-		method(MethodConfigApply, ConfigApplyParams{}, ConfigChangeResult{}),
-		method(MethodConfigPatch, ConfigPatchParams{}, ConfigChangeResult{}),
-		method(MethodConfigSchema, NoParams{}, ConfigSchemaResult{}),
-		method(MethodUpdateRun, UpdateRunParams{}, UpdateRunResult{}),
-		method(MethodWizardStart, WizardStartParams{}, WizardStartResult{}),
-		method(MethodWizardNext, WizardNextParams{}, WizardNextResult{}),
-		method(MethodWizardCancel, WizardCancelParams{}, WizardStatusResult{}),
-		method(MethodWizardStatus, WizardStatusParams{}, WizardStatusResult{}),
+		method("config.apply", ConfigApplyParams{}, ConfigChangeResult{}),
+		method("config.patch", ConfigPatchParams{}, ConfigChangeResult{}),
+		method("config.schema", NoParams{}, ConfigSchemaResult{}),
+		method("update.run", UpdateRunParams{}, UpdateRunResult{}),
+		method("wizard.start", WizardStartParams{}, WizardStartResult{}),
+		method("wizard.next", WizardNextParams{}, WizardNextResult{}),
+		method("wizard.cancel", WizardCancelParams{}, WizardStatusResult{}),
+		method("wizard.status", WizardStatusParams{}, WizardStatusResult{}),
 	}
 }
 
 func scheduleMethods() []Method {
 	return []Method{
-		method(MethodCronList, CronListParams{}, CronListResult{}),
-		method(MethodCronStatus, NoParams{}, CronStatusResult{}),
-		method(MethodCronAdd, CronAddParams{}, CronJob{}),
-		method(MethodCronUpdate, CronUpdateParams{}, CronJob{}),
-		method(MethodCronRemove, CronRemoveParams{}, CronRemoveResult{}),
-		method(MethodCronRun, CronRunParams{}, CronRunResult{}),
-		method(MethodCronRuns, CronRunsParams{}, CronRunsResult{}),
-		method(MethodWake, WakeParams{}, OKResult{}),
+		method("cron.list", CronListParams{}, CronListResult{}),
+		method("cron.status", NoParams{}, CronStatusResult{}),
+		method("cron.add", CronAddParams{}, CronJob{}),
+		method("cron.update", CronUpdateParams{}, CronJob{}),
+		method("cron.remove", CronRemoveParams{}, CronRemoveResult{}),
+		method("cron.run", CronRunParams{}, CronRunResult{}),
+		method("cron.runs", CronRunsParams{}, CronRunsResult{}),
+		method("wake", WakeParams{}, OKResult{}),
 	}
 }
 
 func approvalMethods() []Method {
 	return []Method{
-		method(MethodExecApprovalsGet, NoParams{}, ExecApprovalsResult{}),
-		method(MethodExecApprovalsSet, ExecApprovalsSetParams{}, ExecApprovalsResult{}),
-		method(MethodExecApprovalsNodeGet, ExecApprovalsNodeGetParams{}, json.RawMessage{}),
-		method(MethodExecApprovalsNodeSet, ExecApprovalsNodeSetParams{}, json.RawMessage{}),
-		method(MethodExecApprovalRequest, ExecApprovalRequestParams{}, ExecApprovalRequestResult{}),
-		method(MethodExecApprovalResolve, ExecApprovalResolveParams{}, OKResult{}),
-		method(MethodExecApprovalList, NoParams{}, []ApprovalRequestedEvent{}),
+		method("exec.approvals.get", NoParams{}, ExecApprovalsResult{}),
+		method("exec.approvals.set", ExecApprovalsSetParams{}, ExecApprovalsResult{}),
+		method("exec.approvals.node.get", ExecApprovalsNodeGetParams{}, json.RawMessage{}),
+		method("exec.approvals.node.set", ExecApprovalsNodeSetParams{}, json.RawMessage{}),
+		method("exec.approval.request", ExecApprovalRequestParams{}, ExecApprovalRequestResult{}),
+		method("exec.approval.resolve", ExecApprovalResolveParams{}, OKResult{}),
+		method("exec.approval.list", NoParams{}, []ApprovalRequestedEvent{}),
 	}
 }
 
@@ -125,47 +126,47 @@ func deviceMethods() []Method {
 
 func nodeMethods() []Method {
 	return []Method{
-		method(MethodNodePairRequest, NodePairRequestParams{}, NodePairRequestResult{}),
-		method(MethodNodePairList, NoParams{}, NodePairListResult{}),
-		method(MethodNodePairApprove, NodePairApproveParams{}, NodePairApproveResult{}),
-		method(MethodNodePairReject, NodePairRejectParams{}, NodePairRejectResult{}),
-		method(MethodNodePairVerify, NodePairVerifyParams{}, NodePairVerifyResult{}),
-		method(MethodNodeRename, NodeRenameParams{}, NodeRenameResult{}),
-		method(MethodNodeList, NoParams{}, NodeListResult{}),
-		method(MethodNodeDescribe, NodeDescribeParams{}, NodeDescribeResult{}),
-		method(MethodNodeInvoke, NodeInvokeParams{}, NodeInvokeResult{}),
-		method(MethodNodeInvokeResult, NodeInvokeResultParams{}, NodeInvokeResultResult{}),
-		method(MethodNodeEvent, NodeEventParams{}, OKResult{}),
-		method(MethodNodeCanvasRefresh, NoParams{}, NodeCanvasRefreshResult{}),
+		method("node.pair.request", NodePairRequestParams{}, NodePairRequestResult{}),
+		method("node.pair.list", NoParams{}, NodePairListResult{}),
+		method("node.pair.approve", NodePairApproveParams{}, NodePairApproveResult{}),
+		method("node.pair.reject", NodePairRejectParams{}, NodePairRejectResult{}),
+		method("node.pair.verify", NodePairVerifyParams{}, NodePairVerifyResult{}),
+		method("node.rename", NodeRenameParams{}, NodeRenameResult{}),
+		method("node.list", NoParams{}, NodeListResult{}),
+		method("node.describe", NodeDescribeParams{}, NodeDescribeResult{}),
+		method("node.invoke", NodeInvokeParams{}, NodeInvokeResult{}),
+		method("node.invoke.result", NodeInvokeResultParams{}, NodeInvokeResultResult{}),
+		method("node.event", NodeEventParams{}, OKResult{}),
+		method("node.canvas.capability.refresh", NoParams{}, NodeCanvasRefreshResult{}),
 	}
 }
 
 func outboundMethods() []Method {
 	return []Method{
-		method(MethodSend, SendParams{}, SendResult{}),
-		method(MethodPoll, PollParams{}, PollResult{}),
-		method(MethodChannelsStatus, ChannelsStatusParams{}, ChannelsStatusResult{}),
-		method(MethodChannelsLogout, ChannelsLogoutParams{}, ChannelsLogoutResult{}),
-		method(MethodWebLoginStart, WebLoginStartParams{}, WebLoginStartResult{}),
-		method(MethodWebLoginWait, WebLoginWaitParams{}, WebLoginWaitResult{}),
-		method(MethodChannelsPairingList, ChannelsPairingListParams{}, ChannelsPairingListResult{}),
-		method(MethodChannelsPairingApprove, ChannelsPairingApproveParams{}, ChannelsPairingApproveResult{}),
-		method(MethodChannelsPairingReject, ChannelsPairingRejectParams{}, ChannelsPairingRejectResult{}),
+		method("send", SendParams{}, SendResult{}),
+		method("poll", PollParams{}, PollResult{}),
+		method("channels.status", ChannelsStatusParams{}, ChannelsStatusResult{}),
+		method("channels.logout", ChannelsLogoutParams{}, ChannelsLogoutResult{}),
+		method("web.login.start", WebLoginStartParams{}, WebLoginStartResult{}),
+		method("web.login.wait", WebLoginWaitParams{}, WebLoginWaitResult{}),
+		method("channels.pairing.list", ChannelsPairingListParams{}, ChannelsPairingListResult{}),
+		method("channels.pairing.approve", ChannelsPairingApproveParams{}, ChannelsPairingApproveResult{}),
+		method("channels.pairing.reject", ChannelsPairingRejectParams{}, ChannelsPairingRejectResult{}),
 	}
 }
 
 func voiceMethods() []Method {
 	return []Method{
-		method(MethodTTSStatus, AnyParams{}, TTSStatusResult{}),
-		method(MethodTTSProviders, AnyParams{}, TTSProvidersResult{}),
-		method(MethodTTSEnable, AnyParams{}, TTSEnabledResult{}),
-		method(MethodTTSDisable, AnyParams{}, TTSEnabledResult{}),
-		method(MethodTTSConvert, TTSConvertParams{}, TTSConvertResult{}),
-		method(MethodTTSSetProvider, TTSSetProviderParams{}, TTSSetProviderResult{}),
-		method(MethodVoiceWakeGet, AnyParams{}, VoiceWake{}),
-		method(MethodVoiceWakeSet, VoiceWakeSetParams{}, VoiceWake{}),
-		method(MethodTalkMode, TalkModeParams{}, TalkMode{}),
-		method(MethodBrowserRequest, BrowserRequestParams{}, json.RawMessage{}),
+		method("tts.status", AnyParams{}, TTSStatusResult{}),
+		method("tts.providers", AnyParams{}, TTSProvidersResult{}),
+		method("tts.enable", AnyParams{}, TTSEnabledResult{}),
+		method("tts.disable", AnyParams{}, TTSEnabledResult{}),
+		method("tts.convert", TTSConvertParams{}, TTSConvertResult{}),
+		method("tts.setProvider", TTSSetProviderParams{}, TTSSetProviderResult{}),
+		method("voicewake.get", AnyParams{}, VoiceWake{}),
+		method("voicewake.set", VoiceWakeSetParams{}, VoiceWake{}),
+		method("talk.mode", TalkModeParams{}, TalkMode{}),
+		method("browser.request", BrowserRequestParams{}, json.RawMessage{}),
 	}
 }
 

@@ -69,7 +69,7 @@ func TestRecordedParams(t *testing.T) {
 			continue
 		}
 		params := r.Params
-		if r.Method == protocol.MethodCronAdd && r.Error != "" {
+		if r.Method == "cron.add" && r.Error != "" {
 			params = cronDefaults(t, params)
 		}
 		got := ""
