@@ -34,7 +34,8 @@ func (t *Transcript) Append(m turn.Message) (id string, err error) {
 }
 
 func (t *tape) addMessage(m turn.Message) (string, error) {
-	id, err := t.add(lineMessage, string(m.Role), messageBody{m}, m.Role == turn.RoleUser)
+	milestone := m.Role == turn.RoleUser || m.Role == turn.RoleAssistant && m.StopReason != turn.StopToolUse
+	id, err := t.add(lineMessage, string(m.Role), messageBody{m}, milestone)
 	if err == nil && t.c.flushed && t.s.cfg.OnTranscript != nil {
 		t.s.cfg.OnTranscript(t.path)
 	}

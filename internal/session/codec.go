@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 	"unique"
 )
 
@@ -108,8 +109,8 @@ func number(raw []byte) (int64, bool) {
 }
 
 func unquote(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return string(bytes.ToValidUTF8(raw[1:len(raw)-1], []byte("\uFFFD")))
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : len(raw)-1])
 	}
 	var s string
 	_ = json.Unmarshal(raw, &s) // raw was scanned as a string

@@ -232,7 +232,7 @@ func (s *Store) spill(rec *record) {
 		*light.big(i) = nil
 	}
 	rec.entry = &light
-	s.sorted = nil
+	s.move(rec.key)
 }
 
 // indexWriter writes sessions.json: entries that did not change are copied from

@@ -142,7 +142,7 @@ func (c *scroll) addLine(line []byte, off int64, kept bool) {
 	if !c.hasHead && !kept {
 		c.loose = true // an entry before any header
 	}
-	n := &node{id: h.id, kind: h.kind, role: h.role, off: off, size: int32(len(line))}
+	n := &node{id: h.id, kind: h.kind, role: h.role, off: off, size: int32(len(line)), safe: true}
 	if kept {
 		n.raw = bytes.Clone(text)
 	}

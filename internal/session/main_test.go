@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -151,3 +152,14 @@ func hasPrefix(list []string, prefix string) (found []string) {
 var background = context.Background()
 
 func contextWithCancel() (context.Context, context.CancelFunc) { return context.WithCancel(background) }
+
+// heldBytes is how much more memory is in use after build than before.
+func heldBytes(build func()) int64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	build()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}

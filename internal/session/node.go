@@ -20,6 +20,7 @@ type node struct {
 	off  int64 // where the line lies in the file, when raw is nil
 	size int32
 	raw  []byte // a line that is not in the file yet
+	safe bool   // it is in the file or in the side file
 
 	body *body // parsed on first use
 }

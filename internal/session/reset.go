@@ -103,15 +103,30 @@ func Fresh(c ResetConfig, key string, e Entry, now time.Time) bool {
 	return c.Policy(key, e).Fresh(e, now)
 }
 
-// lastReset is the latest moment at which the local clock read hour:00. On a day
-// that skips the hour it is the moment the clock was moved.
+// lastReset is the latest moment at which a day's reset was due.
 func lastReset(now time.Time, hour int) time.Time {
 	y, m, d := now.Date()
-	today := time.Date(y, m, d, hour, 0, 0, 0, now.Location())
-	if now.Before(today) {
-		return time.Date(y, m, d-1, hour, 0, 0, 0, now.Location())
+	if today := clockReads(y, m, d, hour, now.Location()); !now.Before(today) {
+		return today
 	}
-	return today
+	return clockReads(y, m, d-1, hour, now.Location())
+}
+
+// clockReads is when the local clock reads hour:00 on a day; where the clock skips
+// it, the moment it is moved.
+func clockReads(y int, m time.Month, d, hour int, loc *time.Location) time.Time {
+	t := time.Date(y, m, d, hour, 0, 0, 0, loc)
+	_, offset := t.Zone()
+	got := t.Add(time.Duration(offset) * time.Second) // the clock's reading, as if it were UTC
+	want := time.Date(y, m, d, hour, 0, 0, 0, time.UTC)
+	start, end := t.ZoneBounds()
+	switch {
+	case got.Before(want):
+		return end
+	case got.After(want):
+		return start
+	}
+	return t
 }
 
 // Renew returns the entry that begins a new session under the same key, because

@@ -128,38 +128,59 @@ func skipString(data []byte, i int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for ; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
+	for i < len(data) {
+		if !special[data[i]] {
+			i++
+			continue
+		}
+		if data[i] == '"' {
 			return i + 1, nil
-		case c < 0x20:
+		}
+		if data[i] != '\\' {
 			return 0, errSyntax
-		case c == '\\':
-			if i++; i >= len(data) {
-				return 0, errShort
-			}
-			if data[i] != 'u' {
-				if bytes.IndexByte([]byte(`"\/bfnrt`), data[i]) < 0 {
-					return 0, errSyntax
-				}
-				continue
-			}
-			for range 4 {
-				if i++; i >= len(data) {
-					return 0, errShort
-				}
-				if !isHex(data[i]) {
-					return 0, errSyntax
-				}
-			}
+		}
+		if i, err = skipEscape(data, i+1); err != nil {
+			return 0, err
 		}
 	}
 	return 0, errShort
 }
 
+// special marks the bytes that end plain text in a JSON string.
+var special = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
+	}
+	t['"'], t['\\'] = true, true
+	return t
+}()
+
+// skipEscape checks what follows a backslash.
+func skipEscape(data []byte, i int) (int, error) {
+	if i >= len(data) {
+		return 0, errShort
+	}
+	switch data[i] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return i + 1, nil
+	case 'u':
+	default:
+		return 0, errSyntax
+	}
+	for range 4 {
+		if i++; i >= len(data) {
+			return 0, errShort
+		}
+		if !isHex(data[i]) {
+			return 0, errSyntax
+		}
+	}
+	return i + 1, nil
+}
+
 func skipNumber(data []byte, i int) (int, error) {
 	start := i
-	for i < len(data) && bytes.IndexByte([]byte("+-.0123456789eE"), data[i]) >= 0 {
+	for i < len(data) && (data[i] >= '0' && data[i] <= '9' || data[i] == '.' || data[i] == '-' || data[i] == '+' || data[i] == 'e' || data[i] == 'E') {
 		i++
 	}
 	if i == len(data) {

@@ -77,12 +77,13 @@ type Store struct {
 	recs       map[string]*record
 	byID       map[string]string // session id → key
 	byLabel    map[string]string
-	shared     bool   // some id or label is in use twice, so an index may miss
-	sorted     []Item // cache of List, nil after a change
-	live       int    // records that are not deletions
-	stamp      stamp  // the sessions.json that recs reflects
-	irregular  bool   // that file cannot be copied piecewise: write all from memory
-	rewrite    bool   // it has to be written although nothing changed
+	shared     bool                // some id or label is in use twice, so an index may miss
+	sorted     []Item              // cache of List, nil when there is none
+	moved      map[string]struct{} // keys that changed since sorted was built
+	live       int                 // records that are not deletions
+	stamp      stamp               // the sessions.json that recs reflects
+	irregular  bool                // that file cannot be copied piecewise: write all from memory
+	rewrite    bool                // it has to be written although nothing changed
 	checked    time.Time
 	next       *batch // changes that wait for the journal
 	changes    uint64
@@ -138,6 +139,7 @@ func Open(cfg Config) (*Store, error) {
 		recs:     map[string]*record{},
 		byID:     map[string]string{},
 		byLabel:  map[string]string{},
+		moved:    map[string]struct{}{},
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -205,19 +207,49 @@ func (s *Store) List() []Item {
 	s.lookAgain()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.sorted != nil {
-		return s.sorted
+	switch {
+	case s.sorted == nil:
+		s.sorted = make([]Item, 0, s.live)
+		for key, rec := range s.recs {
+			if rec.entry != nil {
+				s.sorted = append(s.sorted, Item{Key: key, Entry: rec.entry})
+			}
+		}
+		slices.SortFunc(s.sorted, newestFirst)
+	case len(s.moved) > 0:
+		s.sorted = s.resort()
 	}
-	s.sorted = make([]Item, 0, s.live)
-	for key, rec := range s.recs {
-		if rec.entry != nil {
-			s.sorted = append(s.sorted, Item{Key: key, Entry: rec.entry})
+	clear(s.moved)
+	return s.sorted
+}
+
+// resort merges what changed since the last listing into its order; s.mu is held.
+func (s *Store) resort() []Item {
+	moved := make([]Item, 0, len(s.moved))
+	for key := range s.moved {
+		if rec := s.recs[key]; rec != nil && rec.entry != nil {
+			moved = append(moved, Item{Key: key, Entry: rec.entry})
 		}
 	}
-	slices.SortFunc(s.sorted, func(a, b Item) int {
-		return cmp.Or(cmp.Compare(b.Entry.UpdatedAt, a.Entry.UpdatedAt), cmp.Compare(a.Key, b.Key))
-	})
-	return s.sorted
+	slices.SortFunc(moved, newestFirst)
+	list := make([]Item, 0, s.live)
+	for _, it := range s.sorted {
+		if _, gone := s.moved[it.Key]; gone {
+			continue
+		}
+		for len(moved) > 0 && newestFirst(moved[0], it) < 0 {
+			list, moved = append(list, moved[0]), moved[1:]
+		}
+		list = append(list, it)
+	}
+	return append(list, moved...)
+}
+
+func newestFirst(a, b Item) int {
+	if a.Entry.UpdatedAt != b.Entry.UpdatedAt {
+		return cmp.Compare(b.Entry.UpdatedAt, a.Entry.UpdatedAt)
+	}
+	return cmp.Compare(a.Key, b.Key)
 }
 
 // FindByID returns the session whose transcript is sessionID.
@@ -270,7 +302,7 @@ func (s *Store) put(rec *record) {
 		}
 	}
 	s.recs[rec.key] = rec
-	s.sorted = nil
+	s.move(rec.key)
 	if rec.entry == nil {
 		return
 	}
@@ -286,6 +318,19 @@ func (s *Store) put(rec *record) {
 			s.shared = true
 		}
 		in.index[in.value] = rec.key
+	}
+}
+
+// move notes that the listing of key is out of date; s.mu is held. A list that
+// nobody asks for is dropped.
+func (s *Store) move(key string) {
+	switch {
+	case s.sorted == nil:
+	case len(s.moved) > len(s.sorted)/4+64:
+		s.sorted = nil
+		clear(s.moved)
+	default:
+		s.moved[key] = struct{}{}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,9 +33,10 @@ type TranscriptOptions struct {
 // model gets. Its methods are safe for concurrent use.
 //
 // Lines before the first assistant message are kept back, as other programs
-// expect; a user message among them is safe in a side file. What is durable: a
-// user message when Append returns, everything when Sync or Close returns. Every
-// line is written at once, so a crash of this process alone loses none.
+// expect; a user message among them is safe in a side file. Every line is written
+// before Append returns, so a kill of this process loses none. Against a power cut
+// the disk is told to sync at the two points that matter, a user message and the
+// end of an answer; that goes on beside the run, and Sync and Close wait for it.
 type Transcript struct {
 	tape *tape
 	opts TranscriptOptions
@@ -57,8 +57,12 @@ type tape struct {
 	mu       sync.Mutex
 	c        *scroll
 	lock     *disk.FileLock
-	file     *disk.AppendFile
-	unsynced bool
+	file     *disk.AppendFile // the transcript, once flushed
+	side     *disk.AppendFile // the side file, before that
+	unsynced bool             // lines were written since the last sync began
+	syncing  sync.WaitGroup   // a sync of file that goes on beside the run
+	syncErr  error            // its result, valid after syncing.Wait
+	sideSync sync.WaitGroup   // the same for side, whose result decides nothing
 }
 
 // OpenTranscript opens a transcript for a run. It takes the lock file that other
@@ -140,6 +144,9 @@ func (t *tape) load(opts TranscriptOptions) error {
 	if !t.c.hasHead {
 		t.c.header, t.c.hasHead = fresh, true
 	}
+	if t.c.flushed {
+		t.dropSide() // left by a crash after the first flush
+	}
 	return nil
 }
 
@@ -211,9 +218,12 @@ func (t *tape) shut() error {
 		return nil
 	}
 	err := t.sync()
-	if t.file != nil {
-		err = errors.Join(err, t.file.Close())
-		t.file = nil
+	t.sideSync.Wait()
+	for _, f := range []**disk.AppendFile{&t.file, &t.side} {
+		if *f != nil {
+			err = errors.Join(err, (*f).Close())
+			*f = nil
+		}
 	}
 	info, serr := statFile(t.path)
 	if serr != nil || info == nil {
@@ -237,14 +247,57 @@ func (t *Transcript) Sync() error {
 }
 
 func (t *tape) sync() error {
-	if !t.unsynced || t.file == nil {
-		return nil
+	if t.unsynced {
+		t.startSync()
 	}
-	if err := t.file.Append(true); err != nil {
+	if t.file == nil {
+		t.sideSync.Wait()
+	}
+	t.syncing.Wait()
+	err := t.syncErr
+	t.syncErr = nil
+	if err != nil {
+		t.unsynced = true
 		return fmt.Errorf("sync transcript %s: %w", t.path, err)
 	}
-	t.unsynced = false
+	if t.c.flushed && t.c.side {
+		t.dropSide()
+	}
 	return nil
+}
+
+// startSync lets the disk catch up while the run goes on.
+func (t *tape) startSync() {
+	if t.file == nil {
+		if side := t.side; side != nil {
+			t.sideSync.Wait()
+			t.unsynced = false
+			t.sideSync.Go(func() {
+				if err := side.Append(true); err != nil {
+					t.s.log.Warn("side file of a transcript not synced", "path", t.path, "err", err)
+				}
+			})
+		}
+		return
+	}
+	file := t.file
+	t.syncing.Wait()
+	earlier := t.syncErr
+	t.unsynced = false
+	t.syncing.Go(func() { t.syncErr = errors.Join(earlier, file.Append(true)) })
+}
+
+// dropSide removes the side file: the transcript has what it holds.
+func (t *tape) dropSide() {
+	t.sideSync.Wait()
+	if t.side != nil {
+		_ = t.side.Close() // it is not needed any more
+		t.side = nil
+	}
+	t.c.side = false
+	if err := os.Remove(t.path + sideSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.s.log.Warn("side file of a transcript not removed", "path", t.path, "err", err)
+	}
 }
 
 // Path returns the path of the file, which may not exist yet.
@@ -257,8 +310,9 @@ func (t *Transcript) SessionID() string {
 	return t.tape.c.header.ID
 }
 
-// add writes a line under the leaf and makes it the leaf.
-func (t *tape) add(kind, role string, b any, sync bool) (string, error) {
+// add writes a line under the leaf and makes it the leaf. milestone says that the
+// line ends something, so it should reach the disk soon.
+func (t *tape) add(kind, role string, b any, milestone bool) (string, error) {
 	if t.lock == nil {
 		return "", fmt.Errorf("append to transcript %s: %w", t.path, os.ErrClosed)
 	}
@@ -270,7 +324,7 @@ func (t *tape) add(kind, role string, b any, sync bool) (string, error) {
 	line, err := marshalLine(kind, n.id, parent, t.s.now(), b)
 	if err == nil {
 		n.raw, n.size = line, int32(len(line))
-		err = t.write(n, sync)
+		err = t.write(n, milestone)
 	}
 	if err != nil {
 		return "", fmt.Errorf("append to transcript %s: %w", t.path, err)
@@ -286,32 +340,41 @@ func (t *tape) add(kind, role string, b any, sync bool) (string, error) {
 
 // write puts n where it belongs now: at the end of the file, with all that was
 // kept back into a new file, or back.
-func (t *tape) write(n *node, sync bool) error {
+func (t *tape) write(n *node, milestone bool) error {
+	var err error
 	switch {
 	case t.c.flushed:
-		if err := t.openFile(); err != nil {
-			return err
-		}
-		end, err := t.file.Size()
-		if err != nil {
-			return err
-		}
-		if err := t.file.Append(sync, n.raw); err != nil {
-			return err
-		}
-		t.unsynced = !sync
-		after, err := t.file.Size()
-		if err != nil {
-			return err
-		}
-		// A torn last line was ended first, so count from the end.
-		n.off = max(end, after-int64(n.size)-1)
-		return nil
+		err = t.appendLine(n)
 	case n.role == string(turn.RoleAssistant):
-		return t.flush(n)
-	case sync:
-		return t.keepSafe(n)
+		err = t.flush(n)
+	case milestone:
+		err = t.keepSafe(n)
+	default:
+		return nil
 	}
+	if err != nil {
+		return err
+	}
+	t.unsynced = true
+	if milestone {
+		t.startSync()
+	}
+	return nil
+}
+
+func (t *tape) appendLine(n *node) error {
+	if err := t.openFile(); err != nil {
+		return err
+	}
+	if err := t.file.Append(false, n.raw); err != nil {
+		return err
+	}
+	size, err := t.file.Size()
+	if err != nil {
+		return err
+	}
+	// Counted from the end, because a torn last line was ended first.
+	n.off = size - int64(n.size) - 1
 	return nil
 }
 
@@ -329,19 +392,31 @@ func (t *tape) openFile() error {
 
 // keepSafe saves what is kept back, and last, in the side file.
 func (t *tape) keepSafe(last *node) error {
-	head, err := marshalPlain(t.c.header)
-	if err != nil {
-		return err
-	}
-	lines := [][]byte{head}
-	for _, n := range t.c.nodes {
-		if n.raw != nil {
-			lines = append(lines, n.raw)
+	var lines [][]byte
+	if !t.c.side {
+		head, err := marshalPlain(t.c.header)
+		if err != nil {
+			return err
 		}
+		lines = append(lines, head)
 	}
-	data := slices.Concat(joinLines(lines), last.raw, []byte("\n"))
-	if err := disk.WriteFile(t.path+sideSuffix, data, 0o600); err != nil {
+	unsafe := append(slices.Clone(t.c.nodes), last)
+	unsafe = slices.DeleteFunc(unsafe, func(n *node) bool { return n.safe })
+	for _, n := range unsafe {
+		lines = append(lines, n.raw)
+	}
+	if t.side == nil {
+		f, err := disk.OpenAppend(t.path+sideSuffix, 0o600)
+		if err != nil {
+			return err
+		}
+		t.side = f
+	}
+	if err := t.side.Append(false, lines...); err != nil {
 		return err
+	}
+	for _, n := range unsafe {
+		n.safe = true
 	}
 	t.c.side = true
 	return nil
@@ -356,47 +431,51 @@ func joinLines(lines [][]byte) []byte {
 }
 
 // flush writes the file with all lines so far and last. Whatever was at the path,
-// a header or what is no transcript, is replaced.
+// a header or what is no transcript, is replaced. The side file stays until the
+// new one is known to be on the disk.
 func (t *tape) flush(last *node) error {
 	if err := t.c.parseRaw(); err != nil {
 		return err
-	}
-	if t.c.stamp.size > 0 && t.c.version == 0 { // no transcript: not ours to lose
-		if err := t.c.backup(t.s.now()); err != nil {
-			return err
-		}
 	}
 	head, err := marshalPlain(t.c.header)
 	if err != nil {
 		return err
 	}
 	nodes := append(slices.Clone(t.c.nodes), last)
-	err = disk.Replace(t.path, 0o600, func(w io.Writer) error {
-		lines := [][]byte{head}
-		for _, n := range nodes {
-			lines = append(lines, n.raw)
-		}
-		_, err := w.Write(joinLines(lines))
-		return err
-	})
-	if err != nil {
+	lines := [][]byte{head}
+	for _, n := range nodes {
+		lines = append(lines, n.raw)
+	}
+	if err := t.create(lines); err != nil {
 		return err
 	}
 	off := int64(len(head) + 1)
 	for _, n := range nodes {
 		n.off, n.size = off, int32(len(n.raw))
 		off += int64(n.size) + 1
-		n.raw = nil
+		n.raw, n.safe = nil, true
 	}
 	t.c.flushed = true
-	if !t.c.side {
-		return nil
-	}
-	t.c.side = false
-	if err := os.Remove(t.path + sideSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.s.log.Warn("side file of a transcript not removed", "path", t.path, "err", err)
-	}
 	return nil
+}
+
+// create makes the file of lines and opens it.
+func (t *tape) create(lines [][]byte) error {
+	if t.c.stamp.info == nil {
+		if err := t.openFile(); err != nil {
+			return err
+		}
+		return t.file.Append(false, lines...)
+	}
+	if t.c.stamp.size > 0 && t.c.version == 0 { // no transcript: not ours to lose
+		if err := t.c.backup(t.s.now()); err != nil {
+			return err
+		}
+	}
+	if err := disk.WriteFile(t.path, joinLines(lines), 0o600); err != nil {
+		return err
+	}
+	return t.openFile()
 }
 
 // parseRaw loads the bytes of nodes that stand in a file to be replaced.

@@ -118,8 +118,11 @@ func TestLazyFlush(t *testing.T) {
 	if got := len(lines(t, path)); got != 6 {
 		t.Errorf("lines after the first answer = %d, want 6", got)
 	}
+	if err := tr.Sync(); err != nil {
+		t.Fatal(err)
+	}
 	if got := hasPrefix(names(t, dir), "one.jsonl.pending"); len(got) != 0 {
-		t.Error("the side file is still there")
+		t.Error("the side file is still there after a sync")
 	}
 	say(t, tr, user("again"))
 	say(t, tr, assistant(text("yes"), call("c1")))
