@@ -29,7 +29,7 @@ func bind(v any, dst reflect.Value) {
 		dst.Set(p)
 	case reflect.Struct:
 		if m, ok := v.(map[string]any); ok {
-			for _, f := range fieldsOf(dst.Type()) {
+			for _, f := range fieldTable()[dst.Type()] {
 				if e, ok := m[f.key]; ok {
 					bind(e, dst.Field(f.index))
 				}
@@ -119,20 +119,34 @@ type boundField struct {
 	key   string
 }
 
-// boundFields remembers the json names of struct types.
-var boundFields sync.Map // reflect.Type → []boundField
-
-func fieldsOf(t reflect.Type) []boundField {
-	if known, ok := boundFields.Load(t); ok {
-		return known.([]boundField)
-	}
-	var fields []boundField
-	for i := range t.NumField() {
-		key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if key != "" && key != "-" {
-			fields = append(fields, boundField{i, key})
+// fieldTable holds the json names of Config and of every struct inside it.
+var fieldTable = sync.OnceValue(func() map[reflect.Type][]boundField {
+	table := map[reflect.Type][]boundField{}
+	var add func(t reflect.Type)
+	add = func(t reflect.Type) {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			add(t.Elem())
+			return
+		case reflect.Struct:
+		default:
+			return
+		}
+		if _, done := table[t]; done {
+			return
+		}
+		fields := []boundField{}
+		for i := range t.NumField() {
+			key, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+			if key != "" && key != "-" {
+				fields = append(fields, boundField{i, key})
+			}
+		}
+		table[t] = fields
+		for _, f := range fields {
+			add(t.Field(f.index).Type)
 		}
 	}
-	boundFields.Store(t, fields)
-	return fields
-}
+	add(reflect.TypeFor[Config]())
+	return table
+})

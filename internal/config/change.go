@@ -18,13 +18,13 @@ func replacement(cur *Snapshot, raw string) (string, error) {
 	}
 	var r restorer
 	if cur.Valid && cur.Exists && fromResolved(tree, cur) {
-		want := r.resolved(tree, cur.Parsed, any(cur.Resolved), nil)
+		want := r.resolved(tree, place{cur.Parsed, cur.authored, cur.Resolved}, nil)
 		if err := r.err(); err != nil {
 			return "", err
 		}
 		return json5.Update(cur.Raw, want)
 	}
-	want := r.authored(tree, cur.Parsed, any(cur.Resolved), nil)
+	want := r.authored(tree, cur.Parsed, cur.Resolved, nil)
 	if err := r.err(); err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func patched(cur *Snapshot, raw string) (string, error) {
 		return "", &Error{Message: "config.patch raw must be an object"}
 	}
 	var r restorer
-	want := r.patch(cur.Parsed, patch, any(cur.Resolved), nil)
+	want := r.patch(cur.Parsed, patch, cur.Resolved, nil)
 	if err := r.err(); err != nil {
 		return "", err
 	}

@@ -5,6 +5,9 @@ import "strings"
 // nearest returns the name that key most likely misspells, or "" when none is
 // close. Ties go to the earlier one.
 func nearest(key string, names []string) string {
+	if len(key) > 64 {
+		return "" // no known one is nearly as long
+	}
 	best, bestCost := "", len([]rune(key))/2+1
 	for _, name := range names {
 		if c := distance(strings.ToLower(key), strings.ToLower(name)); c < bestCost {
@@ -18,9 +21,6 @@ func nearest(key string, names []string) string {
 // that turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
-	if len(x) > 64 || len(y) > 64 {
-		return 64
-	}
 	var before, above []int
 	row := make([]int, len(y)+1)
 	for j := range row {

@@ -147,10 +147,15 @@ func redactText(raw string) string {
 }
 
 // redactComment hides credentials in a comment, and the secrets of the file it
-// belongs to.
+// belongs to. Its marks stay out of it, so that it still ends where it did.
 func redactComment(comment string, values []string) string {
-	for _, v := range values {
-		comment = strings.ReplaceAll(comment, v, Sentinel)
+	start, end := comment[:2], ""
+	if start == "/*" {
+		end = "*/"
 	}
-	return strings.ReplaceAll(logs.Redact(comment), logs.Hidden, Sentinel)
+	words := strings.TrimSuffix(comment[2:], end)
+	for _, v := range values {
+		words = strings.ReplaceAll(words, v, Sentinel)
+	}
+	return start + strings.ReplaceAll(logs.Redact(words), logs.Hidden, Sentinel) + end
 }

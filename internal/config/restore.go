@@ -81,80 +81,95 @@ func (r *restorer) keep(stored any, path []string) any {
 	return stored
 }
 
+// place is one spot of the configuration in its three forms.
+type place struct {
+	stored   any // as the file has it
+	held     any // with includes
+	resolved any // with everything
+}
+
+func (p place) child(key string) place {
+	return place{child(p.stored, key), child(p.held, key), child(p.resolved, key)}
+}
+
 // resolved restores a tree that was made from the resolved configuration, so
 // that only what the client changed reaches the file: what is as it was resolved
 // keeps its authored form, or stays out of the file when it never was in it.
-func (r *restorer) resolved(n, stored, resolved any, path []string) any {
-	if same(n, resolved, path) {
-		return stored
+func (r *restorer) resolved(n any, p place, path []string) any {
+	if same(n, p.resolved, path) {
+		return p.stored
 	}
 	switch n := n.(type) {
 	case map[string]any:
-		res, _ := resolved.(map[string]any)
-		out := make(map[string]any, len(n))
-		for k, v := range n {
-			if v := r.resolved(v, child(stored, k), child(res, k), append(path, k)); v != (any)(absent{}) {
-				out[k] = v
-			}
-		}
-		own, _ := stored.(map[string]any)
-		for k, v := range own { // $include and the like, which the client never saw
-			if _, seen := res[k]; !seen {
-				out[k] = v
-			}
-		}
-		for k := range res {
-			if _, kept := n[k]; !kept && own[k] == nil && len(own) > 0 {
-				r.dropped(k, own, path)
-			}
-		}
-		return out
+		return r.resolvedObject(n, p, path)
 	case []any:
-		return r.resolvedList(n, stored, resolved, path)
+		return r.resolvedList(n, p, path)
 	}
 	if n == any(Sentinel) {
-		return r.keep(stored, path)
+		return r.keep(p.stored, path)
 	}
 	return n
 }
 
-// dropped notes the removal of a key that an included file brought in.
-func (r *restorer) dropped(key string, own map[string]any, path []string) {
-	if _, including := own[includeKey]; including {
-		r.foreign = append(r.foreign, dotted(append(slices.Clone(path), key)))
+func (r *restorer) resolvedObject(n map[string]any, p place, path []string) any {
+	res, _ := p.resolved.(map[string]any)
+	own, _ := p.stored.(map[string]any)
+	held, _ := p.held.(map[string]any)
+	out := make(map[string]any, len(n))
+	for k, v := range n {
+		if v := r.resolved(v, p.child(k), append(path, k)); v != (any)(absent{}) {
+			out[k] = v
+		}
 	}
+	for k, v := range own { // $include and the like, which the client never saw
+		if _, seen := res[k]; !seen {
+			out[k] = v
+		}
+	}
+	for k := range held {
+		_, kept := n[k]
+		_, ours := own[k]
+		if _, seen := res[k]; seen && !kept && !ours {
+			r.foreign = append(r.foreign, dotted(append(slices.Clone(path), k)))
+		}
+	}
+	return out
 }
 
-func (r *restorer) resolvedList(n []any, stored, resolved any, path []string) any {
-	have, _ := stored.([]any)
-	all, _ := resolved.([]any)
-	shift := max(len(all)-len(have), 0)
-	if _, ours := stored.(absent); ours {
-		shift = 0 // a list of defaults is replaced as a whole
-	}
+// resolvedList restores a list, whose included elements come first and stay
+// where they are.
+func (r *restorer) resolvedList(n []any, p place, path []string) any {
+	have, _ := p.stored.([]any)
+	all, _ := p.resolved.([]any)
+	held, _ := p.held.([]any)
+	included := max(len(held)-len(have), 0)
 	match := align(n, all, path)
 	out := make([]any, 0, len(n))
 	for i, v := range n {
-		var s, res any = absent{}, absent{}
+		at := append(path, strconv.Itoa(i))
+		spot := place{absent{}, absent{}, absent{}}
 		if j := match[i]; j >= 0 {
-			res = all[j]
-			if j < shift { // an included element stays where it is
-				if i != j || !same(v, res, append(path, strconv.Itoa(i))) {
+			spot.resolved = all[j]
+			if j < included {
+				if i != j || !same(v, all[j], at) {
 					r.foreign = append(r.foreign, dotted(path))
 				}
 				continue
 			}
-			if j-shift < len(have) {
-				s = have[j-shift]
+			if j-included < len(have) {
+				spot.stored = have[j-included]
+			}
+			if j < len(held) {
+				spot.held = held[j]
 			}
 		}
-		v := r.resolved(v, s, res, append(path, strconv.Itoa(i)))
+		v := r.resolved(v, spot, at)
 		if v == (any)(absent{}) {
 			v = n[i]
 		}
 		out = append(out, v)
 	}
-	if len(n) < shift {
+	if len(n) < included {
 		r.foreign = append(r.foreign, dotted(path))
 	}
 	return out

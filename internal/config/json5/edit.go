@@ -83,8 +83,19 @@ func (e *editor) value(n *node, want any, at int) {
 			return
 		}
 	}
+	e.put(n, want, at)
+}
+
+// put writes v in the place of n, whose item starts at offset at. A text keeps
+// the quotes of the text it replaces.
+func (e *editor) put(n *node, v any, at int) {
 	indent, own := lineIndent(e.src, at)
-	e.cut(n.start, n.end, e.render(want, indent, !own))
+	learnt := e.quote
+	if _, text := n.value.(string); text {
+		e.quote = e.src[n.start]
+	}
+	e.cut(n.start, n.end, e.render(v, indent, !own))
+	e.quote = learnt
 }
 
 // object changes at most one member's presence in a round, and values of others.

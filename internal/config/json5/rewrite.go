@@ -56,7 +56,7 @@ func (e *editor) rewrite(n *node, path []string, scalar func([]string, any) (any
 		}
 	default:
 		if v, ok := scalar(path, n.value); ok {
-			e.cut(n.start, n.end, e.render(v, "", true))
+			e.put(n, v, n.start)
 		}
 	}
 }
