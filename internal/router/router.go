@@ -103,11 +103,13 @@ func (rt *Router) Drain(ctx context.Context) error {
 	rt.runs.close()
 	select {
 	case <-rt.runs.idle:
-		rt.wg.Wait()
-		return nil
 	case <-ctx.Done():
 	}
 	n := rt.runs.abortAll(run.AbortShutdown)
+	if n == 0 {
+		rt.wg.Wait()
+		return nil
+	}
 	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
