@@ -106,7 +106,7 @@ func TestDialDefaults(t *testing.T) {
 	}
 }
 
-// docs/protocol.md#client-files: which token is used and when it is forgotten.
+// docs/protocol.md#device: which token is used and when it is forgotten.
 func TestDialStoredToken(t *testing.T) {
 	refused := protocol.Error{Code: protocol.CodeInvalidRequest, Message: "unauthorized: gateway token mismatch (provide gateway auth token)"}
 	coded := protocol.Error{Code: protocol.CodeInvalidRequest, Message: "no", Details: json.RawMessage(`{"code":"AUTH_DEVICE_TOKEN_MISMATCH"}`)}

@@ -64,7 +64,7 @@ func dial(ctx context.Context, o Options, token protocol.Secret) (*Client, error
 	h := handshake{ws: ws, opts: o, token: token}
 	hello, err := h.run(ctx)
 	if err != nil {
-		ws.CloseNow()
+		_ = ws.CloseNow()
 		if ctx.Err() != nil {
 			err = fmt.Errorf("connect to gateway %s: %w", redactURL(o.URL), context.Cause(ctx))
 		}
@@ -72,7 +72,7 @@ func dial(ctx context.Context, o Options, token protocol.Secret) (*Client, error
 	}
 	if o.Signer != nil && o.Tokens != nil && hello.Auth != nil && hello.Auth.DeviceToken != "" {
 		if err := o.Tokens.Save(hello.Auth.Role, hello.Auth.DeviceToken, hello.Auth.Scopes); err != nil {
-			ws.CloseNow()
+			_ = ws.CloseNow()
 			return nil, fmt.Errorf("keep device token: %w", err)
 		}
 	}

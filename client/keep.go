@@ -61,7 +61,7 @@ func Keep(ctx context.Context, o Options, k KeepOptions, session func(context.Co
 // runSession runs session on c and says whether that was the end of it all. If
 // not, err is why the connection was lost.
 func runSession(ctx context.Context, c *Client, session func(context.Context, *Client) error) (over bool, err error) {
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	sctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c.wg.Go(func() {

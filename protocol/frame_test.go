@@ -105,7 +105,7 @@ func TestConnectParams(t *testing.T) {
 	}
 }
 
-// docs/protocol.md#sessions-patch: absent, null and a value are three things.
+// docs/protocol.md#methods: absent, null and a value are three things.
 func TestNullable(t *testing.T) {
 	var p protocol.SessionsPatchParams
 	if err := schema.Decode([]byte(`{"key":"k","label":null,"model":"a/b"}`), &p); err != nil {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Versions of the text that a device signs. See docs/protocol.md#signed-text.
+// Versions of the text that a device signs. See docs/protocol.md#device.
 const (
 	SignatureV1 = "v1" // without nonce
 	SignatureV2 = "v2"

@@ -11,8 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"openclaw/client"
 	"openclaw/internal/testkit"
 	"openclaw/protocol"
+)
+
+// What this package stores is what the public client takes.
+var (
+	_ client.Signer     = (*Identity)(nil)
+	_ client.TokenStore = (*Tokens)(nil)
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }

@@ -46,7 +46,7 @@ type Rules struct {
 
 // Verify checks the device of a connect request: that its id is the hash of its
 // key, and that the key signed this request for this connection just now. The
-// checks come in the order of docs/protocol.md#server-checks and the errors are
+// checks come in the order of docs/protocol.md#device and the errors are
 // those of this package. The caller has checked the role and that p.Device is
 // not nil.
 func Verify(p *protocol.ConnectParams, r Rules) (Key, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // checker collects every problem of a value. The texts and their order are
-// those that clients know from the reference, see docs/protocol.md#validation-messages.
+// those that clients know from the reference, see docs/protocol.md#validation-texts.
 type checker struct {
 	errs Errors
 	// lenient ignores keys that a closed object does not know.

@@ -1,6 +1,6 @@
 // Package schema turns Go types into JSON Schema (draft-07), checks JSON
 // against schemas and decodes it strictly, with the error texts that clients of
-// the gateway know (docs/protocol.md#validation-messages).
+// the gateway know (docs/protocol.md#validation-texts).
 //
 // It owns no state besides a cache of compiled types. The gateway decodes every
 // frame and every params object with it, tools get their parameter schema and
