@@ -101,7 +101,7 @@ func (d *Devices) touch(s *state, dev *device, r Request) {
 		c.ClientMode == dev.ClientMode && c.RemoteIP == dev.RemoteIP {
 		return
 	}
-	s.paired.byID[c.DeviceID] = c
+	s.setDevice(c)
 	d.saveLater(s)
 }
 
@@ -135,13 +135,13 @@ func (d *Devices) enqueue(s *state, r Request, dev *device) (protocol.PendingDev
 		if same {
 			return p, false, nil
 		}
-		delete(s.pending.byID, id)
+		s.dropPending(id)
 	}
 	for len(s.pending.byID) >= d.cfg.MaxPending {
-		delete(s.pending.byID, oldest(s.pending.byID))
+		s.dropPending(oldest(s.pending.byID))
 	}
 	p := d.pendingOf(r, dev, newUUID(), false)
-	s.pending.byID[p.RequestID] = p
+	s.setPending(p)
 	if err := d.savePending(s); err != nil {
 		return p, false, err
 	}

@@ -86,14 +86,14 @@ func (d *Devices) approve(s *state, p protocol.PendingDevice) error {
 		dev.Role = p.Role
 		dev.setToken(dev.mint(p.Role, p.Scopes, now))
 	}
-	s.paired.byID[p.DeviceID] = dev
+	s.setDevice(dev)
 	if err := d.savePaired(s); err != nil {
 		return err
 	}
 	stale := false
 	for id, other := range s.pending.byID {
 		if other.DeviceID == p.DeviceID && (id == p.RequestID || assess(dev, asked(other)) == "") {
-			delete(s.pending.byID, id)
+			s.dropPending(id)
 			delete(d.modest, id)
 			stale = true
 		}
@@ -130,7 +130,7 @@ func (d *Devices) Reject(ctx context.Context, requestID string) (deviceID string
 	if !ok {
 		return "", ErrUnknownRequest
 	}
-	delete(s.pending.byID, requestID)
+	s.dropPending(requestID)
 	delete(d.modest, requestID)
 	return p.DeviceID, d.savePending(s)
 }

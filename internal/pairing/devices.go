@@ -63,6 +63,21 @@ type state struct {
 	pendingAt, pairedAt stamp // the files as last read or written
 }
 
+func (s *state) setDevice(dev *device) {
+	s.paired = s.paired.clone()
+	s.paired.byID[dev.DeviceID] = dev
+}
+
+func (s *state) setPending(p protocol.PendingDevice) {
+	s.pending = s.pending.clone()
+	s.pending.byID[p.RequestID] = p
+}
+
+func (s *state) dropPending(requestID string) {
+	s.pending = s.pending.clone()
+	delete(s.pending.byID, requestID)
+}
+
 // stamp tells one version of a file from another.
 type stamp struct{ info os.FileInfo }
 
@@ -147,9 +162,9 @@ func readRecords[T any](path string) (records[T], error) {
 	return r, nil
 }
 
-// begin waits for the turn and returns a copy of the state for the caller to
-// change: the files as they are now, without expired requests. The caller must
-// call end.
+// begin waits for the turn and returns the state as it is now, without expired
+// requests, for the caller to change by its set and drop methods. The caller
+// must call end.
 func (d *Devices) begin(ctx context.Context) (*state, error) {
 	select {
 	case d.turn <- struct{}{}:
@@ -161,9 +176,12 @@ func (d *Devices) begin(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	s := *d.state.Load()
-	s.pending, s.paired = s.pending.clone(), s.paired.clone()
 	oldest := d.now() - requestTTL.Milliseconds()
-	maps.DeleteFunc(s.pending.byID, func(_ string, p protocol.PendingDevice) bool { return p.Ts < oldest })
+	for id, p := range s.pending.byID {
+		if p.Ts < oldest {
+			s.dropPending(id)
+		}
+	}
 	maps.DeleteFunc(d.modest, func(id string, _ bool) bool { _, ok := s.pending.byID[id]; return !ok })
 	return &s, nil
 }
@@ -178,7 +196,7 @@ func (d *Devices) savePaired(s *state) error {
 		return err
 	}
 	s.pairedAt, d.dirty = stamp{d.stat(pairedName)}, false
-	d.store(s)
+	d.publish(s)
 	return nil
 }
 
@@ -188,20 +206,20 @@ func (d *Devices) savePending(s *state) error {
 		return err
 	}
 	s.pendingAt = stamp{d.stat(pendingName)}
-	d.store(s)
+	d.publish(s)
 	return nil
 }
 
-// store publishes a copy of s; s may change further.
-func (d *Devices) store(s *state) {
+// publish makes s current. The caller may go on changing its own s, whose maps
+// are never changed in place.
+func (d *Devices) publish(s *state) {
 	c := *s
-	c.pending, c.paired = s.pending.clone(), s.paired.clone()
 	d.state.Store(&c)
 }
 
 // saveLater makes s.paired current and leaves the writing to Run.
 func (d *Devices) saveLater(s *state) {
-	d.store(s)
+	d.publish(s)
 	d.dirty = true
 	select {
 	case d.wake <- struct{}{}:

@@ -45,7 +45,7 @@ func (d *Devices) VerifyToken(ctx context.Context, deviceID, role string, offere
 	used.LastUsedAtMs = d.now()
 	dev = dev.clone()
 	dev.Tokens[role] = &used
-	s.paired.byID[deviceID] = dev
+	s.setDevice(dev)
 	d.saveLater(s)
 	return true, nil
 }
@@ -94,7 +94,7 @@ func approvedDevice(s *state, deviceID, role string) (*device, error) {
 func (d *Devices) replace(s *state, dev *device, role string, scopes []string) (Token, error) {
 	dev = dev.clone()
 	dev.setToken(dev.mint(role, scopes, d.now()))
-	s.paired.byID[dev.DeviceID] = dev
+	s.setDevice(dev)
 	if err := d.savePaired(s); err != nil {
 		return Token{}, err
 	}
@@ -153,6 +153,6 @@ func (d *Devices) RevokeToken(ctx context.Context, deviceID, role string) (revok
 	t := *dev.Tokens[role]
 	t.RevokedAtMs = d.now()
 	dev.setToken(t)
-	s.paired.byID[deviceID] = dev
+	s.setDevice(dev)
 	return t.RevokedAtMs, d.savePaired(s)
 }
