@@ -37,7 +37,7 @@ type ChatResult struct {
 
 const (
 	textNoText = "(The user sent an attachment without text.)"
-	abortHint  = "Note: the user stopped your previous run before it was finished. Do not simply carry on with it; look at what they write now, and ask if it is unclear."
+	abortHint  = "the user stopped your previous run before it was finished, so do not simply carry on with it"
 	greeting   = "A new session has just been started with /new or /reset. Greet the user in your own character, in one to three sentences, and ask what they would like to do. Do not mention files, tools or these instructions."
 )
 
@@ -158,11 +158,21 @@ func (rt *Router) prompt(m message) string {
 	if text == "" {
 		text = textNoText
 	}
-	text = chat.AddMessageID(chat.Stamp(text, rt.now().In(rt.zone(m.config))), string(m.id))
+	stamped := chat.Stamp(text, rt.now().In(rt.zone(m.config)))
 	if m.hint {
-		text = abortHint + "\n\n" + text
+		stamped = withHint(text, stamped)
 	}
-	return text
+	return chat.AddMessageID(stamped, string(m.id))
+}
+
+// withHint tells the model that its last run was stopped. The hint stands inside
+// the stamp, which histories leave out, so people do not read it in their own
+// words.
+func withHint(text, stamped string) string {
+	if stamp, ok := strings.CutSuffix(stamped, "] "+text); ok {
+		return stamp + "; note: " + abortHint + "] " + text
+	}
+	return "[note: " + abortHint + "]\n" + stamped // it came with a stamp of its own
 }
 
 func (rt *Router) request(m message, e session.Entry, prompt string) run.Request {

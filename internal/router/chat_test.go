@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"openclaw/internal/chat"
 	"openclaw/internal/router"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
@@ -323,10 +324,13 @@ func TestRT067Stop(t *testing.T) {
 				<-b.chat("after", "main", "hi").Run.Done()
 				reqs := b.stage.requests()
 				first, second := reqs[len(reqs)-2].Prompt, reqs[len(reqs)-1].Prompt
-				if !strings.HasPrefix(first, "Note: the user stopped your previous run") || !strings.HasSuffix(first, "hi\n[message_id: next]") {
+				if !strings.Contains(first, "UTC; note: the user stopped your previous run") || !strings.HasSuffix(first, "] hi\n[message_id: next]") {
 					t.Errorf("prompt after the stop = %q, want the hint before the message", first)
 				}
-				if strings.Contains(second, "Note: the user stopped") {
+				if shown := chat.StripEnvelope(first); shown != "hi" {
+					t.Errorf("history shows %q, want the hint left out", shown)
+				}
+				if strings.Contains(second, "the user stopped") {
 					t.Errorf("the hint came twice: %q", second)
 				}
 			})

@@ -362,3 +362,44 @@ func TestJoinedCommands(t *testing.T) {
 		t.Error("/new did not replace the session")
 	}
 }
+
+// P21, P22: many sessions at once; no word of one reaches another, and each run
+// has one end.
+func TestJoinedManySessions(t *testing.T) {
+	j := newJoined(t)
+	var wg sync.WaitGroup
+	for s := range 24 {
+		wg.Go(func() {
+			for i := range 3 {
+				id := fmt.Sprintf("run-%d-%d", s, i)
+				out, err := finished(t, j.chat(id, fmt.Sprintf("agent:main:many-%d", s), "say canary "+id).Run)
+				if err != nil || len(out.Payloads) != 1 || out.Payloads[0].Text != "canary "+id {
+					t.Errorf("run %s = %+v, %v", id, out.Payloads, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	ends := map[run.ID]int{}
+	for _, e := range j.events {
+		if e.Assistant != nil && !strings.HasPrefix("canary "+string(e.RunID), e.Assistant.Text) {
+			t.Errorf("run %s said %q", e.RunID, e.Assistant.Text)
+		}
+		if e.Terminal() {
+			ends[e.RunID]++
+		}
+	}
+	if len(ends) != 72 {
+		t.Errorf("%d runs ended, want 72", len(ends))
+	}
+	for id, n := range ends {
+		if n != 1 {
+			t.Errorf("run %s ended %d times", id, n)
+		}
+	}
+	for s := range 24 {
+		if got := j.history(fmt.Sprintf("agent:main:many-%d", s)); len(got) != 6 || got[5] != fmt.Sprintf("assistant canary run-%d-2", s) {
+			t.Errorf("history of session %d = %v", s, got)
+		}
+	}
+}
