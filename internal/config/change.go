@@ -12,6 +12,9 @@ import (
 
 // replacement is the text that Set writes for raw.
 func replacement(cur *Snapshot, raw string) (string, error) {
+	if cur.Exists && raw == redactText(cur.Raw) {
+		return cur.Raw, nil // sent back as it was shown
+	}
 	tree, err := json5.Decode(raw)
 	if err != nil {
 		return "", &Error{Message: err.Error()}

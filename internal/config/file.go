@@ -144,6 +144,9 @@ func (f *File) change(ctx context.Context, fn func(cur *Snapshot) (string, error
 		return nil, err
 	}
 	if cur.Exists && text == cur.Raw {
+		if !cur.Valid {
+			return nil, &Error{"invalid config", cur.Problems()}
+		}
 		return cur, nil
 	}
 	next, err := f.accept(cur, text)

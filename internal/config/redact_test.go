@@ -136,3 +136,47 @@ func redactJSON(v any) any {
 	}
 	return redactTree(v, nil, nil)
 }
+
+// Whatever a client sends back unchanged leaves the file as it is.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add(secretive)
+	f.Add(typical)
+	f.Add(`{models: {providers: {p: {baseUrl: 'x', apiKey: "a'b", headers: {a: 1}, models: [{id: "a", name: "a"}, {id: "b", name: "b"}]}}}} // token=abc`)
+	f.Add("{env: {A: 'x', B: \"${A}\", vars: {C: '$${A}'}}, skills: {entries: {}}, agents: {list: [{id: 'a'}, {id: 'b'}]}}")
+	dir := f.TempDir()
+	p := Paths{Home: dir, StateDir: dir, ConfigPath: dir + "/openclaw.json"}
+	env := func(name string) string { return "value of " + name }
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(text, "include") {
+			return
+		}
+		s := evaluate(p, env, text, true)
+		if !s.Valid {
+			return
+		}
+		r := s.Redacted()
+		if got, err := replacement(s, *r.Raw); err != nil || got != text {
+			t.Errorf("raw of %q came back as %q, %v", text, got, err)
+		}
+		if hasNoJSON(s.Parsed) {
+			return
+		}
+		form, err := json5.Format(r.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := replacement(s, form)
+		if err != nil {
+			t.Fatalf("form of %q: %v", text, err)
+		}
+		if a, b := evaluate(p, env, got, true), s; !json5.Equal(a.Resolved, b.Resolved) {
+			t.Errorf("form of %q came back as %q", text, got)
+		}
+	})
+}
+
+// hasNoJSON reports whether v holds numbers that a client sees as null.
+func hasNoJSON(v any) bool {
+	text, err := json5.Format(v)
+	return err != nil || strings.Contains(text, "NaN") || strings.Contains(text, "Infinity")
+}
