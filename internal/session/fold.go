@@ -1,14 +1,10 @@
 package session
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -169,7 +165,7 @@ func (s *Store) writeIndex(ctx context.Context) error {
 		return err
 	}
 	w := &indexWriter{s: s, places: map[string]place{}}
-	w.recs, w.irregular = s.snapshot()
+	w.recs, w.base, w.irregular = s.snapshot()
 	if err := disk.Replace(s.path, 0o600, w.write); err != nil {
 		return err
 	}
@@ -177,16 +173,20 @@ func (s *Store) writeIndex(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.folded(w, stampOf(info))
+	st := stampOf(info)
+	if st.size != w.off {
+		st = stamp{} // somebody was faster: read it again
+	}
+	s.folded(w, st)
 	return nil
 }
 
 // snapshot returns copies of all records: those of the file in its order, then
 // new ones in the order they appeared.
-func (s *Store) snapshot() ([]record, bool) {
+func (s *Store) snapshot() (recs []record, base stamp, irregular bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	recs := make([]record, 0, len(s.recs))
+	recs = make([]record, 0, len(s.recs))
 	for _, rec := range s.recs {
 		recs = append(recs, *rec)
 	}
@@ -196,7 +196,7 @@ func (s *Store) snapshot() ([]record, bool) {
 		}
 		return cmp.Or(cmp.Compare(a.place.off, b.place.off), cmp.Compare(a.seq, b.seq), cmp.Compare(a.key, b.key))
 	})
-	return recs, s.irregular
+	return recs, s.stamp, s.irregular
 }
 
 // folded notes that sessions.json now is what w wrote.
@@ -233,97 +233,4 @@ func (s *Store) spill(rec *record) {
 	}
 	rec.entry = &light
 	s.move(rec.key)
-}
-
-// indexWriter writes sessions.json: entries that did not change are copied from
-// the old file as they are, byte for byte.
-type indexWriter struct {
-	s         *Store
-	recs      []record
-	irregular bool
-	places    map[string]place
-	off       int64
-	out       *bufio.Writer
-}
-
-func (w *indexWriter) write(to io.Writer) error {
-	w.out = bufio.NewWriterSize(to, readSize)
-	old, err := os.Open(w.s.path)
-	if err == nil {
-		defer old.Close()
-	}
-	w.put([]byte("{"))
-	first := true
-	for _, rec := range w.recs {
-		if rec.entry == nil && rec.at != 0 {
-			continue
-		}
-		copyable := rec.at == 0 && rec.place.size > 0 && !w.irregular
-		if rec.entry == nil && !copyable {
-			continue
-		}
-		if !first {
-			w.put([]byte(","))
-		}
-		first = false
-		w.put([]byte("\n  "))
-		w.put(quote(rec.key))
-		w.put([]byte(": "))
-		if copyable {
-			err = w.copyEntry(rec, old)
-		} else {
-			err = w.newEntry(rec)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !first {
-		w.put([]byte("\n"))
-	}
-	w.put([]byte("}\n"))
-	return w.out.Flush()
-}
-
-// put counts what it writes; bufio keeps the first error until Flush.
-func (w *indexWriter) put(b []byte) {
-	w.off += int64(len(b))
-	_, _ = w.out.Write(b)
-}
-
-func (w *indexWriter) copyEntry(rec record, old *os.File) error {
-	if old == nil {
-		return errMoved
-	}
-	p := rec.place
-	p.off = w.off
-	n, err := io.Copy(w.out, io.NewSectionReader(old, rec.place.off, int64(rec.place.size)))
-	if err != nil {
-		return err
-	}
-	if n != int64(rec.place.size) {
-		return errMoved
-	}
-	w.off += n
-	w.places[rec.key] = p
-	return nil
-}
-
-func (w *indexWriter) newEntry(rec record) error {
-	plain, err := rec.entry.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	if err := json.Indent(&buf, plain, "  ", "  "); err != nil {
-		return fmt.Errorf("entry of %s: %w", rec.key, err)
-	}
-	var x index
-	x.recs = map[string]*record{}
-	if err := x.add(rec.key, w.off, buf.Bytes()); err != nil {
-		return fmt.Errorf("entry of %s: %w", rec.key, err)
-	}
-	w.places[rec.key] = x.recs[rec.key].place
-	w.put(buf.Bytes())
-	return nil
 }

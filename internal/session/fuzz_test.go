@@ -127,7 +127,7 @@ func FuzzJournal(f *testing.F) {
 func indexOf(t *testing.T, s *Store) map[string]string {
 	t.Helper()
 	w := &indexWriter{s: s, places: map[string]place{}}
-	w.recs, w.irregular = s.snapshot()
+	w.recs, w.base, w.irregular = s.snapshot()
 	var out bytes.Buffer
 	if err := w.write(&out); err != nil {
 		t.Fatal(err)

@@ -91,21 +91,10 @@ func linesBackward(f *os.File, fn func(line []byte) bool) error {
 
 // messageOf returns the message of a transcript line, nil when it has none.
 func messageOf(line []byte) json.RawMessage {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 || !bytes.Contains(line, []byte(`"message"`)) {
+	if !bytes.Contains(line, []byte(`"message"`)) {
 		return nil
 	}
-	var message []byte
-	err := members(line, func(key, value []byte) error {
-		if string(key) == `"message"` && value[0] == '{' {
-			message = value
-		}
-		return nil
-	})
-	if err != nil {
-		return nil
-	}
-	return bytes.Clone(message)
+	return bytes.Clone(rawMessage(line))
 }
 
 // shown is a message as history shows it.

@@ -123,6 +123,10 @@ func TestTornJournal(t *testing.T) {
 		if s.Count() != want {
 			t.Errorf("cut at %d: Count = %d, want %d", cut, s.Count(), want)
 		}
+		if cut%11 != 0 {
+			crash(t, s)
+			continue
+		}
 		// The store goes on from there.
 		update(t, s, "agent:main:new", func(e *Entry) { e.SessionID = "new" })
 		if err := s.Close(); err != nil {

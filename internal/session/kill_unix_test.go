@@ -14,6 +14,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
+
+	"openclaw/internal/turn"
 )
 
 const (
@@ -108,6 +111,94 @@ func TestKillLosesNothing(t *testing.T) {
 	if left := hasPrefix(names(t, dir), journalName); len(left) > 0 {
 		t.Errorf("files left: %v", left)
 	}
+}
+
+// talkUntilKilled is the child of [TestKillKeepsTranscript]: one turn after the
+// other, each in its own opening, every line acknowledged by its id.
+func talkUntilKilled(dir string) {
+	s, err := Open(Config{Dir: dir})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	for {
+		tr, err := s.OpenTranscript(background, TranscriptOptions{SessionID: "one"})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		for _, m := range []turn.Message{user("q"), assistant(text("a"), call("c")), result("c", strings.Repeat("r", 5000)), assistant(text("done"))} {
+			id, err := tr.Append(m)
+			if err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			fmt.Println("line", id)
+		}
+		if err := tr.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+}
+
+// RT-029, P3, P6, P7: a run is killed at random moments. Every line that Append
+// returned is there, the lock is free at once, and the next turn works.
+func TestKillKeepsTranscript(t *testing.T) {
+	for round := range 12 {
+		dir := t.TempDir()
+		ids := talkAndKill(t, dir, rand.IntN(24))
+		s, err := Open(Config{Dir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		tr, err := s.OpenTranscript(background, TranscriptOptions{SessionID: "one"})
+		if err != nil {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("round %d: the lock of a dead process held for %v", round, took)
+		}
+		for _, id := range ids {
+			if tr.tape.c.byID[id] == nil {
+				t.Errorf("round %d: line %s of %d is lost", round, id, len(ids))
+			}
+		}
+		say(t, tr, user("next"))
+		checkPairs(t, fmt.Sprintf("round %d", round), context_(t, tr))
+		say(t, tr, assistant(text("still here")))
+		closeTranscript(t, tr)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func talkAndKill(t *testing.T, dir string, lines int) (ids []string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "SESSION_TEST_TALKER="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for in := bufio.NewScanner(out); in.Scan(); {
+		if id, ok := strings.CutPrefix(in.Text(), "line "); ok && len(id) == 8 {
+			ids = append(ids, id)
+		}
+		if len(ids) == lines+1 {
+			if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // it was killed
+	return ids
 }
 
 func checkFolded(t *testing.T, dir string, last map[int]int) {

@@ -20,6 +20,10 @@ func TestMain(m *testing.M) {
 		writeUntilKilled(dir)
 		return
 	}
+	if dir := os.Getenv("SESSION_TEST_TALKER"); dir != "" {
+		talkUntilKilled(dir)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

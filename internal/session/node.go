@@ -37,7 +37,6 @@ type body struct {
 
 // wireLine is any line, as other programs write it.
 type wireLine struct {
-	Message       json.RawMessage `json:"message"`
 	Provider      string          `json:"provider"`
 	ModelID       string          `json:"modelId"`
 	ThinkingLevel string          `json:"thinkingLevel"`
@@ -51,16 +50,18 @@ type wireLine struct {
 // nothing: it stays in the file and in the tree.
 func parseBody(kind string, line []byte) *body {
 	b := &body{}
+	if kind == lineMessage {
+		b.message = parseMessage(rawMessage(line))
+		if b.message != nil && b.message.Role == turn.RoleAssistant && b.message.Provider != "" {
+			b.provider, b.model = b.message.Provider, b.message.Model
+		}
+		return b
+	}
 	var w wireLine
 	if json.Unmarshal(line, &w) != nil {
 		return b
 	}
 	switch kind {
-	case lineMessage:
-		b.message = parseMessage(w.Message)
-		if b.message != nil && b.message.Role == turn.RoleAssistant && b.message.Provider != "" {
-			b.provider, b.model = b.message.Provider, b.message.Model
-		}
 	case lineModel:
 		b.provider, b.model = w.Provider, w.ModelID
 	case lineThinking:
@@ -106,9 +107,23 @@ type foreignMessage struct {
 	Timestamp int64 `json:"timestamp"`
 }
 
+// rawMessage returns the message object of a line, as a part of it; nil for none.
+func rawMessage(line []byte) (message []byte) {
+	err := members(bytes.TrimSpace(line), func(key, value []byte) error {
+		if string(key) == `"message"` && value[0] == '{' {
+			message = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return message
+}
+
 // parseMessage gives the message a model sees, nil when it sees nothing.
-func parseMessage(raw json.RawMessage) *turn.Message {
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+func parseMessage(raw []byte) *turn.Message {
+	if raw == nil {
 		return nil
 	}
 	switch turn.Role(roleOf(raw)) {
