@@ -68,6 +68,9 @@ type reply struct{ text, reasoning string }
 // else when the machine failed.
 func (a *attempt) run(ctx context.Context) error {
 	for failures := 0; ; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if err := a.readSteer(); err != nil {
 			return err
 		}

@@ -414,3 +414,33 @@ func TestPanicInReceiver(t *testing.T) {
 		t.Errorf("Run() = %v, want the internal error", err)
 	}
 }
+
+// An abort while the run still waits for its transcript is an abort, not a
+// failure, and leaves nothing locked.
+func TestAbortBeforeStart(t *testing.T) {
+	b := newBench(t, say("alive"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(run.AbortRPC)
+	out := b.run(ctx, b.request("go"))
+	if !out.Meta.Aborted || len(b.script.requests()) != 0 {
+		t.Errorf("aborted %v, model asked %d times; want an aborted run that asked nothing", out.Meta.Aborted, len(b.script.requests()))
+	}
+	if got := tell(b.seen()); got[len(got)-1] != "lifecycle end aborted rpc" {
+		t.Errorf("events = %v", got)
+	}
+	checkEvents(t, b.seen())
+	b.events = nil
+	if got := texts(b.run(t.Context(), b.request("again")).Payloads); !slices.Equal(got, []string{"alive"}) {
+		t.Errorf("payloads of the next run = %v", got)
+	}
+}
+
+func TestPinnedProfile(t *testing.T) {
+	e := session.Entry{AuthProfileOverride: "fake:work"}
+	if got := pinned(e, model.Ref{Provider: "fake", ID: "one"}); got != "fake:work" {
+		t.Errorf("pinned for its provider = %q, want the profile", got)
+	}
+	if got := pinned(e, model.Ref{Provider: "spare", ID: "one"}); got != "" {
+		t.Errorf("pinned for another provider = %q, want none", got)
+	}
+}

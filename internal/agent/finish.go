@@ -79,7 +79,7 @@ func (j *job) outcome(list []run.Payload, aborted bool) run.Outcome {
 // has ended. A session that was reset or deleted meanwhile is left alone. The
 // conversation itself is safe by now, so a failure here is only logged.
 func (j *job) remember(stopped bool) {
-	if j.req.SessionKey == "" {
+	if j.req.SessionKey == "" || j.store == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), saveTimeout)

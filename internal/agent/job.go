@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"openclaw/internal/chat"
@@ -49,11 +50,11 @@ type job struct {
 }
 
 func (j *job) run(ctx context.Context) (run.Outcome, error) {
-	if err := j.prepare(ctx); err != nil {
-		return j.outcome(nil, false), err
-	}
 	defer j.closeScript()
-	err := j.tryAll(ctx)
+	err := j.prepare(ctx)
+	if err == nil {
+		err = j.tryAll(ctx)
+	}
 	var failed *model.Error
 	var abort run.Abort
 	switch {
@@ -61,6 +62,8 @@ func (j *job) run(ctx context.Context) (run.Outcome, error) {
 		return j.succeed()
 	case errors.As(err, &abort):
 		return j.abort(abort)
+	case ctx.Err() != nil && errors.As(context.Cause(ctx), &abort):
+		return j.abort(abort) // it showed as an error of whatever was going on
 	case ctx.Err() != nil:
 		return j.abort(run.AbortShutdown)
 	case errors.As(err, &failed) && j.asked:
@@ -101,6 +104,9 @@ func (j *job) record(m turn.Message) error {
 }
 
 func (j *job) closeScript() {
+	if j.script == nil {
+		return
+	}
 	if err := j.script.Close(); err != nil {
 		j.log.Error("transcript not closed properly", "err", err)
 	}
@@ -114,6 +120,9 @@ func (j *job) tryAll(ctx context.Context) error {
 	}
 	var failures []model.Attempt
 	for i, ref := range refs {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		err := j.try(ctx, ref, i == len(refs)-1)
 		if err == nil || ctx.Err() != nil {
 			return err
@@ -147,7 +156,7 @@ func failsOver(err error) bool {
 
 // try runs one attempt with one model, bounded by the run's timeout.
 func (j *job) try(ctx context.Context, ref model.Ref, last bool) error {
-	endpoint, err := j.models.ResolveAs(ref.String(), j.entry.AuthProfileOverride)
+	endpoint, err := j.models.ResolveAs(ref.String(), pinned(j.entry, ref))
 	if err != nil {
 		return err
 	}
@@ -179,6 +188,15 @@ func (j *job) try(ctx context.Context, ref model.Ref, last bool) error {
 	err = att.run(ctx)
 	j.messages, j.result = att.messages, att.result
 	return err
+}
+
+// pinned is the auth profile that the session chose, if it belongs to the model's
+// provider: a fallback to another provider must not look for it there.
+func pinned(e session.Entry, ref model.Ref) string {
+	if strings.HasPrefix(e.AuthProfileOverride, ref.Provider+":") {
+		return e.AuthProfileOverride
+	}
+	return ""
 }
 
 // images returns the attachments if the model can see them.
