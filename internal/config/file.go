@@ -36,6 +36,9 @@ type Options struct {
 	Paths Paths
 	// Env is the environment of the process as it was started.
 	Env Env
+	// AllowLastGood puts the newest valid backup in force when the file is invalid
+	// at [Open]. Without it the caller refuses to start.
+	AllowLastGood bool
 	// Version is written into meta.lastTouchedVersion.
 	Version string
 	// OnChange is told what [File.Run] found. It runs on Run's goroutine.
@@ -66,8 +69,35 @@ func Open(opts Options) *File {
 	}
 	f := &File{opts: opts, turn: make(chan struct{}, 1), written: make(chan struct{}, 1)}
 	f.turn <- struct{}{}
-	f.current.Store(Load(opts.Paths, opts.Env))
+	s := Load(opts.Paths, opts.Env)
+	if !s.Valid && opts.AllowLastGood {
+		s = lastGood(opts, s)
+	}
+	f.current.Store(s)
 	return f
+}
+
+// lastGood returns the newest valid backup with a warning, or s when there is
+// none.
+func lastGood(opts Options, s *Snapshot) *Snapshot {
+	for i := range backups {
+		path := disk.BackupName(s.Path, i)
+		data, err := disk.ReadFile(path, maxFile)
+		if err != nil {
+			continue
+		}
+		good := evaluate(opts.Paths, opts.Env, string(data), true)
+		if !good.Valid {
+			continue
+		}
+		warning := "the file is invalid; using " + path + " until it is repaired"
+		for _, issue := range s.Problems() {
+			warning += "\n- " + issue.String()
+		}
+		good.Warnings = append([]Issue{{"", warning}}, good.Warnings...)
+		return good
+	}
+	return s
 }
 
 // Snapshot returns the configuration in force: the last valid one that was read

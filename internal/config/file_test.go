@@ -443,3 +443,30 @@ func TestConcurrentEdits(t *testing.T) {
 		t.Errorf("vars = %v, want all eight", vars)
 	}
 }
+
+// RT-003: a broken file at start gives way to the last good copy only when asked.
+func TestAllowLastGoodRT003(t *testing.T) {
+	h := newHome(t).config("{gateway: {port: 1}}")
+	f := h.open()
+	for _, port := range []int{2, 3} {
+		if _, err := f.Edit(t.Context(), Op{Path: []string{"gateway", "port"}, Value: port}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.config("{gateway: {port: \"x\"}}")
+	h.write("{broken", ".openclaw", "openclaw.json.bak")
+	if s := h.open().Snapshot(); s.Valid {
+		t.Error("the broken file is in force")
+	}
+	opts := Options{Paths: h.paths(), Env: h.getenv, AllowLastGood: true}
+	s := Open(opts).Snapshot()
+	if !s.Valid || s.Config.Gateway.Port != 1 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "openclaw.json.bak.1") || !strings.Contains(s.Warnings[0].Message, "gateway.port") {
+		t.Errorf("port = %d, warnings %q, %v", s.Config.Gateway.Port, lines(s.Warnings), s.Err())
+	}
+	h.write("{broken", ".openclaw", "openclaw.json.bak.1")
+	if s := Open(opts).Snapshot(); s.Valid {
+		t.Error("without a good copy the file counts as valid")
+	}
+	_, err := f.Set(t.Context(), h.text(), f.Read().Hash)
+	refused(t, err, "invalid config")
+}

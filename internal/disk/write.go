@@ -100,15 +100,16 @@ func Backup(path string, keep int) error {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
 	for i := keep - 1; i >= 1; i-- {
-		err := os.Rename(backupName(path, i-1), backupName(path, i))
+		err := os.Rename(BackupName(path, i-1), BackupName(path, i))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("rotate backups of %s: %w", path, err)
 		}
 	}
-	return WriteFile(backupName(path, 0), data, 0o600)
+	return WriteFile(BackupName(path, 0), data, 0o600)
 }
 
-func backupName(path string, i int) string {
+// BackupName returns the path of a copy that [Backup] keeps; 0 is the newest.
+func BackupName(path string, i int) string {
 	if i == 0 {
 		return path + ".bak"
 	}
