@@ -11,8 +11,9 @@
 // lock file that other programs respect, and gives the messages a model sees.
 // What is broken in a transcript is repaired in that view, not in the file.
 //
-// The store starts no goroutines; Run is the one that lives, and the caller
-// starts it. The router, the agent and the gateway call this package.
+// Goroutines: Run is the one that lives, and the caller starts it; an open
+// transcript lets the disk sync beside the run, and its Close waits for that.
+// The router, the agent and the gateway call this package.
 //
 //	st, err := session.Open(session.Config{Dir: dir, AgentID: "main"})
 //	if err != nil { … }

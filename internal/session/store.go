@@ -21,6 +21,7 @@ var (
 	ErrLabelInUse = errors.New("label already in use")
 	// ErrClosed is returned by writes after [Store.Close].
 	ErrClosed = errors.New("session store closed")
+	//lint:ignore ST1012 it is no failure, like fs.SkipDir
 	// Skip makes [Store.Update] leave the entry as it is and return no error.
 	Skip = errors.New("nothing to update")
 )
