@@ -1,0 +1,124 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"openclaw/protocol"
+)
+
+const (
+	tickEvery  = protocol.TickIntervalMs * time.Millisecond
+	sweepEvery = 60 * time.Second
+	// stateEvery is the least time between two presence or health events that are
+	// not due by the clock, so that many connects share one.
+	stateEvery = 500 * time.Millisecond
+)
+
+// maintain sends ticks and, at every second one, refreshes health and forgets
+// what has expired.
+func (g *Gateway) maintain(ctx context.Context) error {
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			g.broadcast(protocol.EventTick, protocol.TickEvent{Ts: now.UnixMilli()})
+		}
+		if n%(int(sweepEvery/tickEvery)) == 0 {
+			g.answers.sweep()
+			g.runs.sweep()
+			g.state.trigger(wishHealth)
+		}
+	}
+}
+
+// broadcast sends an event of the table to everybody who may see it.
+func (g *Gateway) broadcast(name string, payload any) {
+	for _, rule := range eventRules {
+		if rule.name != name {
+			continue
+		}
+		head, err := encodeHead(name, payload)
+		if err != nil {
+			g.log.Error("event not sent", "event", name, "err", err)
+			return
+		}
+		g.hub.broadcast(&event{name: name, guard: rule.guard, droppable: rule.droppable, head: head}, nil)
+		return
+	}
+	g.log.Error("event not sent: it is not in the table", "event", name)
+}
+
+// tellState tells everybody what has changed.
+func (g *Gateway) tellState(ctx context.Context, wishes uint32) {
+	if wishes&wishPresence != 0 {
+		g.broadcastPresence()
+	}
+	if wishes&wishHealth != 0 {
+		g.refreshHealth(ctx)
+	}
+}
+
+// refreshHealth makes a new health snapshot and tells everybody.
+func (g *Gateway) refreshHealth(ctx context.Context) {
+	s, err := g.health.renew(ctx)
+	if err != nil {
+		g.log.Warn("health not refreshed", "err", err)
+		return
+	}
+	g.hub.broadcast(&event{
+		name: protocol.EventHealth, guard: guardOpen,
+		head: headOf(protocol.EventHealth, s.payload),
+		tail: stateTail(protocol.StateVersion{Presence: g.presence.current(), Health: s.version}),
+	}, nil)
+}
+
+// broadcastPresence tells everybody who is there, except those whose hello-ok
+// said the same already.
+func (g *Gateway) broadcastPresence() {
+	entries, version := g.presence.list()
+	if !g.hub.any(func(c *conn) bool { return c.presenceSeen < version }) {
+		return
+	}
+	head, err := encodeHead(protocol.EventPresence, protocol.PresenceEvent{Presence: entries})
+	if err != nil {
+		g.log.Error("presence not sent", "err", err)
+		return
+	}
+	e := &event{
+		name: protocol.EventPresence, guard: guardOpen, droppable: true, head: head,
+		tail: stateTail(protocol.StateVersion{Presence: version, Health: g.health.version()}),
+	}
+	g.hub.each(func(c *conn) {
+		if c.presenceSeen < version {
+			c.broadcast(e)
+		}
+	})
+}
+
+// shutdown ends everything in the order of the house: no new work, runs end,
+// everybody hears of it, sockets close.
+func (g *Gateway) shutdown(ctx context.Context, server *http.Server) {
+	g.stopping.Store(true)
+	g.ready.Store(false)
+	drain, cancel := context.WithTimeout(ctx, g.cfg.Grace)
+	defer cancel()
+	if err := g.cfg.Router.Drain(drain); err != nil {
+		g.log.Warn("runs were aborted by the shutdown", "err", err)
+	}
+	g.broadcast(protocol.EventShutdown, protocol.ShutdownEvent{Reason: protocol.ShutdownStopping})
+	for _, c := range g.hub.close() {
+		c.out.close(farewell{code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart})
+	}
+	// Connections still in the handshake are not in the hub: their clients get a
+	// closed socket.
+	closing, done := context.WithTimeout(ctx, farewellTime)
+	defer done()
+	if err := server.Shutdown(closing); err != nil {
+		_ = server.Close() // the rest of the HTTP requests is cut off
+	}
+}
