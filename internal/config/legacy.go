@@ -80,32 +80,9 @@ func applyAgentAlias(tree map[string]any) (map[string]any, []Issue) {
 	if !ok {
 		return tree, []Issue{{"agent", "ignored: expected object, got " + shown(block, []string{"agent"})}}
 	}
-	defaultsShape := known().child("agents").child("defaults")
-	var warnings []Issue
-	alias := map[string]any{}
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		path := "agent." + key
-		child := defaultsShape.child(key)
-		if child == nil {
-			if now, ok := movedAgent[key]; ok {
-				warnings = append(warnings, Issue{path, "ignored: moved to " + now + "; " + doctorHint})
-			} else {
-				u := unknownKey{[]string{"agent"}, key, nearest(key, defaultsShape.target().order)}
-				warnings = append(warnings, u.warning())
-			}
-			continue
-		}
-		var c checker
-		c.check(m[key], child, []string{"agent", key})
-		if len(c.issues) > 0 {
-			warnings = append(warnings, Issue{path, "ignored: " + c.issues[0].Message})
-			continue
-		}
-		alias[key] = m[key]
-		warnings = append(warnings, Issue{path, "read as agents.defaults." + key + "; move it there"})
-	}
-	agents, _ := tree["agents"].(map[string]any)
-	if _, set := tree["agents"]; set && agents == nil || len(alias) == 0 {
+	alias, warnings := aliasOf(m)
+	agents, object := tree["agents"].(map[string]any)
+	if _, set := tree["agents"]; set && !object || len(alias) == 0 {
 		return tree, warnings // a wrong agents value is reported as it is
 	}
 	agents = maps.Clone(agents)
@@ -119,6 +96,35 @@ func applyAgentAlias(tree map[string]any) (map[string]any, []Issue) {
 	agents["defaults"] = under(own, alias)
 	tree["agents"] = agents
 	return tree, warnings
+}
+
+// aliasOf returns the keys of an agent block that agents.defaults has, too, and
+// a warning for every key.
+func aliasOf(block map[string]any) (alias map[string]any, warnings []Issue) {
+	defaults := known().child("agents").child("defaults")
+	alias = map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(block)) {
+		path := "agent." + key
+		child := defaults.child(key)
+		if child == nil {
+			if now, ok := movedAgent[key]; ok {
+				warnings = append(warnings, Issue{path, "ignored: moved to " + now + "; " + doctorHint})
+			} else {
+				u := unknownKey{[]string{"agent"}, key, nearest(key, defaults.target().order)}
+				warnings = append(warnings, u.warning())
+			}
+			continue
+		}
+		var c checker
+		c.check(block[key], child, []string{"agent", key})
+		if len(c.issues) > 0 {
+			warnings = append(warnings, Issue{path, "ignored: " + c.issues[0].Message})
+			continue
+		}
+		alias[key] = block[key]
+		warnings = append(warnings, Issue{path, "read as agents.defaults." + key + "; move it there"})
+	}
+	return alias, warnings
 }
 
 // under adds to own what it lacks of base, deeply.
