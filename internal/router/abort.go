@@ -16,7 +16,7 @@ type AbortResult struct {
 
 // Abort stops one chat run, or all chat runs of a session when runID is empty.
 // It does not wait for them. Runs of agent requests are left alone; a run of
-// another session is an [*Error]. See docs/protocol.md#chat-abort.
+// another session is an [*Error]. See docs/protocol.md#chat-send.
 func (rt *Router) Abort(_ context.Context, sessionKey string, runID run.ID) (AbortResult, error) {
 	c := rt.cfg.Config()
 	key := chat.CanonicalKey(sessionKey, c.DefaultAgentID(), c.Session.Global())

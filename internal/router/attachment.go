@@ -16,7 +16,7 @@ const maxAttachment = 5_000_000
 
 // images decodes the attachments of a request. What is no image is left out and
 // counted; an attachment that cannot be read refuses the request. See
-// docs/protocol.md#attachments.
+// docs/runtime.md#attachments.
 func images(list []json.RawMessage) (blocks []turn.Block, dropped int, err error) {
 	for i, raw := range list {
 		var a protocol.Attachment

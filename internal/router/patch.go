@@ -23,7 +23,7 @@ type PatchResult struct {
 
 // PatchSession changes stored fields of a session, which is made when missing.
 // Either all changes are stored or none; a value that is refused gives an
-// [*Error]. See docs/protocol.md#sessions-patch.
+// [*Error]. See docs/runtime.md#session-settings.
 func (rt *Router) PatchSession(ctx context.Context, p protocol.SessionsPatchParams) (PatchResult, error) {
 	d, err := rt.open(p.Key)
 	if err != nil {
@@ -45,7 +45,7 @@ func (rt *Router) PatchSession(ctx context.Context, p protocol.SessionsPatchPara
 
 // ResetSession starts a session over: what it was doing is stopped, it gets a new
 // id and empty counters, and keeps its settings. See
-// docs/protocol.md#sessions-reset.
+// docs/runtime.md#session-settings.
 func (rt *Router) ResetSession(ctx context.Context, sessionKey string) (key string, e session.Entry, err error) {
 	d, err := rt.open(sessionKey)
 	if err != nil {
