@@ -7,7 +7,7 @@ import (
 )
 
 // Rules is one place of the configuration that says which tools may be used,
-// such as "tools" or one agent's "tools". See docs/protocol.md#tool-policy.
+// such as "tools" or one agent's "tools". See docs/tools.md#policy.
 type Rules struct {
 	// Profile names a built-in allow list: minimal, coding, messaging or full.
 	// Empty means full.

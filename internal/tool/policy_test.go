@@ -233,3 +233,15 @@ func slowGlobs(p, n string) bool {
 	}
 	return n != "" && p[0] == n[0] && slowGlobs(p[1:], n[1:])
 }
+
+// BenchmarkFilter is what a run pays for its policy.
+func BenchmarkFilter(b *testing.B) {
+	all := fakes(everything)
+	layers, err := Layers(Rules{Profile: "coding", AlsoAllow: list("web_* cron")}, Rules{Deny: list("gateway")}, "openai", "gpt")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		Filter(all, layers...)
+	}
+}

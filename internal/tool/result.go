@@ -21,7 +21,7 @@ func JSONResult(v any) Result {
 }
 
 // failure is the form in which a tool's own error reaches the model and the
-// transcript. See docs/protocol.md#agent-events.
+// transcript. See docs/tools.md#failures.
 type failure struct {
 	Status string `json:"status"`
 	Tool   string `json:"tool"`

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"openclaw/internal/tool"
+	"openclaw/internal/tool/tooltest"
 )
 
 // kit is a workspace with its tools.
@@ -145,6 +146,10 @@ func TestToolsAndMeta(t *testing.T) {
 			t.Errorf("Describe(%s) = %q, want %q", args, got, want)
 		}
 	}
+}
+
+func TestContract(t *testing.T) {
+	tooltest.Run(t, New(Config{}).Tools(Scope{Dir: t.TempDir()}))
 }
 
 func TestMissingArguments(t *testing.T) {

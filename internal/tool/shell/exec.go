@@ -64,6 +64,9 @@ func (t *tools) exec(ctx context.Context, call tool.Call, p execParams) (tool.Re
 	if err != nil {
 		return tool.Result{}, err
 	}
+	if err := context.Cause(ctx); err != nil {
+		return tool.Result{}, err
+	}
 	s, err := t.sh.start(&pl, t.scope)
 	if err != nil {
 		return tool.Result{}, err

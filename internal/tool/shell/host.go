@@ -26,7 +26,7 @@ func securities() []string { return []string{securityDeny, "allowlist", security
 func asks() []string       { return []string{askOff, askOnMiss, askAlways} }
 
 // Elevated says whether a run may leave its host for the gateway's.
-// See docs/protocol.md#exec.
+// See docs/tools.md#exec-host.
 type Elevated struct {
 	// Level is the session's: off, on, ask or full; empty is off.
 	Level string

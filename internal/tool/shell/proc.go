@@ -14,7 +14,6 @@ type launch struct {
 	command string
 	dir     string
 	env     []string
-	tty     bool
 	// input keeps standard input open for later writes; without it the command
 	// reads end of file.
 	input bool

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"openclaw/internal/tool"
+	"openclaw/internal/tool/tooltest"
 )
 
 func TestMain(m *testing.M) {
@@ -203,6 +204,11 @@ func TestToolsAndMeta(t *testing.T) {
 	if got := tools[1].(tool.Describer).Describe(json.RawMessage(`{"action":"poll","sessionId":"x-y"}`)); got != "poll x-y" {
 		t.Errorf("Describe of process = %q, want %q", got, "poll x-y")
 	}
+}
+
+func TestContract(t *testing.T) {
+	k := newKit(t)
+	tooltest.Run(t, k.sh.Tools(k.scope))
 }
 
 // Close ends everything, and nothing starts after it.
