@@ -14,7 +14,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 all: fmt vet build test
 
 build:
-	$(GO) build -trimpath -o $(BIN) ./cmd/openclaw
+	$(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/openclaw
 
 # Everything, shuffled, with the race detector where it can run.
 test:

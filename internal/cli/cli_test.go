@@ -100,9 +100,9 @@ func TestSplitGlobals(t *testing.T) {
 	}{
 		{"", Globals{}, ""},
 		{"status --json", Globals{}, "status --json"},
-		{"--dev gateway", Globals{Profile: "dev"}, "gateway"},
+		{"--dev gateway", Globals{Dev: true}, "gateway"},
 		{"gateway --dev", Globals{}, "gateway --dev"},
-		{"--profile Work status", Globals{Profile: "work"}, "status"},
+		{"--profile Work status", Globals{Profile: "Work"}, "status"},
 		{"--profile=work status --profile x", Globals{Profile: "work"}, "status --profile x"},
 		{"--no-color --profile default health", Globals{Profile: "default", NoColor: true}, "--no-color health"},
 		{"-- --dev", Globals{}, "-- --dev"},
@@ -117,7 +117,7 @@ func TestSplitGlobals(t *testing.T) {
 			t.Errorf("SplitGlobals(%q) rest = %q, want %q; globals (-want +got):\n%s", tt.args, rest, tt.rest, diff)
 		}
 	}
-	for _, args := range []string{"--dev --profile x status", "--profile", "--profile= status", "--profile a/b status", "--profile -x"} {
+	for _, args := range []string{"--dev --profile x status", "--profile", "--profile= status", "--profile -x"} {
 		_, _, err := SplitGlobals(strings.Fields(args))
 		if got := ExitCode(err); got != 2 {
 			t.Errorf("SplitGlobals(%q) exit code = %d (%v), want 2", args, got, err)

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"openclaw/internal/cli"
+	"openclaw/internal/config"
+	"openclaw/internal/gateway"
+	"openclaw/internal/logs"
+	"openclaw/internal/pairing"
+	"openclaw/internal/run"
+)
+
+// runFlags are the flags of gateway and gateway run.
+type runFlags struct {
+	port              int
+	bind, auth        string
+	token, password   string
+	allowUnconfigured bool
+	dev, reset        bool
+	force             bool
+	verbose           bool
+}
+
+// gatewayCommand runs the gateway, and holds the commands that ask one.
+// See docs/commands/gateway.md.
+func gatewayCommand(p *program) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "gateway",
+		Short: "Run the gateway, or ask a running one",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return p.runGateway(cmd, &f) },
+	}
+	f.register(cmd)
+	cmd.AddCommand(gatewayRunCommand(p), gatewayCallCommand(p), gatewayHealthCommand(p), gatewayStatusCommand(p), gatewayProbeCommand(p))
+	return cmd
+}
+
+func gatewayRunCommand(p *program) *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the gateway in the foreground",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return p.runGateway(cmd, &f) },
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.IntVar(&f.port, "port", 0, "port to listen on; 0 takes a free one (default: the configured one, else 18789)")
+	fl.StringVar(&f.bind, "bind", "", "loopback, lan, tailnet, auto or custom")
+	fl.StringVar(&f.auth, "auth", "", "token or password")
+	fl.StringVar(&f.token, "token", "", "the token that clients must show")
+	fl.StringVar(&f.password, "password", "", "the password that clients must show")
+	fl.BoolVar(&f.allowUnconfigured, "allow-unconfigured", false, "start although gateway.mode is not local")
+	fl.BoolVar(&f.dev, "dev", false, "make a config and a workspace for trying things out, if there are none")
+	fl.BoolVar(&f.reset, "reset", false, "with --dev: remove config, sessions and workspace of the profile first")
+	fl.BoolVar(&f.force, "force", false, "end whoever listens on the port first")
+	fl.BoolVar(&f.verbose, "verbose", false, "log more")
+}
+
+// check refuses wrong values, each with a line of its own. CLI-015.
+func (f *runFlags) check(cmd *cobra.Command) error {
+	if f.port < 0 || f.port > 65535 {
+		return cli.Fail(fmt.Sprintf("--port %d is no port (use 1 to 65535, or 0 for a free one)", f.port))
+	}
+	if !slices.Contains([]string{"", "loopback", "lan", "tailnet", "auto", "custom"}, f.bind) {
+		return cli.Fail(fmt.Sprintf("--bind %q is unknown (use loopback, lan, tailnet, auto or custom)", f.bind))
+	}
+	if !slices.Contains([]string{"", "token", "password"}, f.auth) {
+		return cli.Fail(fmt.Sprintf("--auth %q is unknown (use token or password)", f.auth))
+	}
+	if f.reset && !f.dev {
+		return cli.Fail("--reset works only together with --dev", "it removes the config, the sessions and the workspace of a dev profile")
+	}
+	return nil
+}
+
+// runGateway runs the gateway until a signal ends it.
+func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	// A reader of our output that goes away must not end the gateway.
+	signal.Ignore(syscall.SIGPIPE)
+	if f.dev {
+		if err := p.prepareDev(ctx, f.reset); err != nil {
+			return err
+		}
+	}
+	snap := config.Load(p.paths, os.Getenv)
+	if !snap.Valid {
+		return p.invalidConfig(snap)
+	}
+	log, err := p.openLog(snap.Config, p.io.Err, f.verbose)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	port := f.choosePort(cmd, snap.Config)
+	if f.force {
+		if err := p.freeTheWay(ctx, port); err != nil {
+			return err
+		}
+	}
+	err = p.serve(ctx, f, log, port)
+	if err != nil {
+		return p.startError(err, port)
+	}
+	return nil
+}
+
+// choosePort applies the order flag, environment, configuration, default.
+func (f *runFlags) choosePort(cmd *cobra.Command, c *config.Config) int {
+	if cmd.Flags().Changed("port") {
+		return f.port
+	}
+	port, _ := c.Port(os.Getenv)
+	return port
+}
+
+// serve wires the gateway and runs it, the config watcher and the stores until
+// ctx ends.
+func (p *program) serve(ctx context.Context, f *runFlags, log *logger, port int) error {
+	var gw *gateway.Gateway
+	var a *app
+	file, err := p.openConfig(log.With("subsystem", "config"), func(c config.Change) {
+		log.apply(c.New.Config)
+		a.reload(c.New.Config)
+		gw.Reload()
+		p.tellChange(log.Logger, c)
+	})
+	if err != nil {
+		return err
+	}
+	for _, w := range file.Snapshot().Warnings {
+		log.Warn("config: "+w.Message, "path", w.Path)
+	}
+	a = newApp(p, file, log.Logger, func(e run.Event) { gw.Publish(e) })
+	defer func() {
+		if err := a.close(); err != nil {
+			log.Error("shutdown is incomplete", "err", err)
+		}
+	}()
+	devices, err := pairing.OpenDevices(pairing.Config{Dir: p.paths.State("devices"), Now: time.Now, Log: log.With("subsystem", "pairing")})
+	if err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // presence does without it
+	gw = gateway.New(gateway.Config{
+		Settings: file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices,
+		ConfigPath: p.paths.ConfigPath, StateDir: p.paths.StateDir, TempDir: os.TempDir(),
+		Version: version, Host: host, Kernel: kernelRelease(),
+		Port: &port, Bind: f.bind, AuthMode: f.auth,
+		Token: logs.Secret(firstOf(f.token, envSecret("TOKEN"))), Password: logs.Secret(firstOf(f.password, envSecret("PASSWORD"))),
+		AllowUnconfigured: f.allowUnconfigured || f.dev, AllowMulti: os.Getenv("OPENCLAW_ALLOW_MULTI_GATEWAY") == "1",
+		LogPath:   log.path,
+		Listening: func(addr net.Addr, fingerprint string) { p.tellReady(log, a, addr, fingerprint) },
+		Log:       log.Logger,
+	})
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return file.Run(groupCtx) })
+	group.Go(func() error { return devices.Run(groupCtx) })
+	group.Go(func() error { return gw.Run(groupCtx) })
+	return group.Wait()
+}
+
+// tellReady says that the gateway takes connections, and what is worth knowing.
+func (p *program) tellReady(log *logger, a *app, addr net.Addr, fingerprint string) {
+	attrs := []any{"subsystem", "gateway", "url", "ws://" + addr.String(), "version", version, "pid", os.Getpid()}
+	if fingerprint != "" {
+		attrs = append(attrs, "tlsSha256", fingerprint)
+	}
+	log.Info("gateway ready", attrs...)
+	if a.models.base.Offline() {
+		log.Warn("no model is connected: " + a.models.base.OfflineReason())
+		return
+	}
+	log.Info("default model", "subsystem", "models", "model", a.models.base.Default().String())
+}
+
+// tellChange says what a changed config file means for the running gateway.
+func (p *program) tellChange(log *slog.Logger, c config.Change) {
+	var paths []string
+	for _, changed := range c.Paths {
+		paths = append(paths, changed.Path)
+	}
+	log.Info("config file changed", "subsystem", "config", "paths", strings.Join(paths, ", "))
+	if c.Plan.Restart {
+		log.Warn("some of the changes count after the next restart of the gateway", "subsystem", "config")
+	}
+	for _, path := range c.Plan.Ignored {
+		log.Warn("gateway.reload.mode keeps this change from taking effect until a restart", "subsystem", "config", "path", path)
+	}
+}
+
+// startError gives a refused start its words.
+func (p *program) startError(err error, port int) error {
+	var running *gateway.RunningError
+	var inUse *gateway.InUseError
+	switch {
+	case errors.As(err, &running):
+		return cli.Hint(err, fmt.Sprintf("see it with %q; stop it before you start another one", p.name+" gateway status"),
+			"a gateway with a config of its own can run beside it: "+p.name+" --profile other gateway")
+	case errors.As(err, &inUse):
+		e := &cli.Error{Err: err}
+		for _, l := range portListeners(port) {
+			e.Details = append(e.Details, "listening there: "+l.String())
+		}
+		e.Hints = []string{"take another port with --port, or end that program (--force does both)"}
+		return e
+	}
+	return p.explainStart(err)
+}
+
+// explainStart adds the next step to the texts by which a gateway refuses to start.
+func (p *program) explainStart(err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "gateway.mode"):
+		return cli.Hint(err, p.name+" config set gateway.mode local")
+	case strings.Contains(text, "token"):
+		return cli.Hint(err, p.name+" doctor --fix --generate-gateway-token")
+	}
+	return err
+}
+
+// quietLog is the log of commands that only write to the file.
+func (p *program) quietLog(c *config.Config, debug bool) (*logger, error) {
+	var console io.Writer
+	if debug {
+		console = p.io.Err
+	}
+	return p.openLog(c, console, debug)
+}
