@@ -42,9 +42,6 @@ type Config struct {
 	// TempDir holds the single-instance lock.
 	TempDir string
 
-	// HeartbeatPrompt is the prompt of heartbeats that have none of their own.
-	HeartbeatPrompt string
-
 	// Version names this build; default "dev".
 	Version string
 	// Host is the name of this machine, Kernel the release of its system.

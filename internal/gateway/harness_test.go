@@ -137,7 +137,7 @@ func newHouse(t testing.TB, conf string, change ...func(*Config)) *house {
 	h := &house{t: t, dir: t.TempDir(), listener: newPipeListener(), done: make(chan error, 1)}
 	h.configure(conf)
 	cfg := Config{
-		Settings: h, Host: "testhost", Version: "1.2.3", HeartbeatPrompt: "Look around.",
+		Settings: h, Host: "testhost", Version: "1.2.3",
 		ConfigPath: filepath.Join(h.dir, "openclaw.json"), StateDir: h.dir, Log: testkit.Log(t),
 	}
 	h.furnish(&cfg)

@@ -15,6 +15,10 @@ import (
 const (
 	healthRecent = 5
 	statusRecent = 10
+
+	// defaultHeartbeat is the prompt of heartbeats without one of their own; the
+	// agent has the same.
+	defaultHeartbeat = "Read HEARTBEAT.md in the workspace if it exists and follow it strictly. Do not revive or repeat old tasks from earlier chats. If nothing needs attention, reply HEARTBEAT_OK."
 )
 
 // quick answers on the reader what needs neither time nor a goroutine: the
@@ -107,7 +111,7 @@ func (g *Gateway) heartbeat(cfg *config.Config, id string) protocol.AgentHeartbe
 		h.AckMaxChars = cmp.Or(own.AckMaxChars, h.AckMaxChars)
 	}
 	out := protocol.AgentHeartbeat{
-		Every: h.Every, EveryMs: every(h.Every), Prompt: cmp.Or(h.Prompt, g.cfg.HeartbeatPrompt),
+		Every: h.Every, EveryMs: every(h.Every), Prompt: cmp.Or(h.Prompt, defaultHeartbeat),
 		Target: h.Target, Model: h.Model, AckMaxChars: h.AckMaxChars,
 	}
 	out.Enabled = chosen && out.EveryMs != nil

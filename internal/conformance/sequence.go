@@ -1,0 +1,45 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// checkSequence checks the numbers that [comparer] leaves out: the seq of
+// broadcasts counts from 1 without gaps on each connection, targeted events have
+// none, state versions and the seq of a run never go back.
+func checkSequence(frames []*Frame) []Diff {
+	var diffs []Diff
+	next := int64(1)
+	versions, runs := map[string]int64{}, map[string]int64{}
+	for _, f := range frames {
+		if str(f.body, "type") != "event" {
+			continue
+		}
+		if seq, err := number(f.body["seq"]); err == nil {
+			if seq != next {
+				diffs = append(diffs, Diff{Path: f.Key, Kind: Value, Want: fmt.Sprint("seq ", next), Got: fmt.Sprint("seq ", seq)})
+			}
+			next = seq + 1
+		}
+		if v, ok := f.body["stateVersion"].(map[string]any); ok {
+			for k, n := range v {
+				at, err := number(n)
+				if err != nil || at < versions[k] {
+					diffs = append(diffs, Diff{Path: f.Key, Kind: Value, Want: fmt.Sprint(k, " version of at least ", versions[k]), Got: fmt.Sprint(n)})
+				}
+				versions[k] = at
+			}
+		}
+		if str(f.body, "event") == "agent" {
+			payload := f.body["payload"].(map[string]any)
+			id := str(payload, "runId")
+			seq, err := number(payload["seq"].(json.Number))
+			if err != nil || seq <= runs[id] {
+				diffs = append(diffs, Diff{Path: f.Key, Kind: Value, Want: fmt.Sprint("run seq above ", runs[id]), Got: fmt.Sprint(seq)})
+			}
+			runs[id] = seq
+		}
+	}
+	return diffs
+}

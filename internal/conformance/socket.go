@@ -1,0 +1,160 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// socket is one connection of a play. It keeps every frame until a recorded one
+// is matched with it.
+type socket struct {
+	name    string
+	ws      *websocket.Conn
+	methods map[string]string // request id → method; owned by the player
+	nonce   string            // owned by the player
+
+	mu      sync.Mutex
+	frames  []*Frame
+	ended   bool
+	code    int
+	reason  string
+	err     error
+	changed chan struct{} // closed and replaced at each change
+	reader  sync.WaitGroup
+}
+
+// dial opens a connection and starts to collect.
+func dial(ctx context.Context, url, name string, header http.Header) (*socket, error) {
+	ws, _, err := websocket.Dial(ctx, url, &websocket.DialOptions{HTTPHeader: header})
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", name, err)
+	}
+	ws.SetReadLimit(64 << 20)
+	s := &socket{name: name, ws: ws, methods: map[string]string{}, changed: make(chan struct{})}
+	s.reader.Go(s.read)
+	return s, nil
+}
+
+func (s *socket) read() {
+	for {
+		_, data, err := s.ws.Read(context.Background())
+		if err != nil {
+			s.end(err)
+			return
+		}
+		body, err := decode(data)
+		s.update(func() {
+			if err != nil {
+				s.err = err
+				return
+			}
+			s.frames = append(s.frames, &Frame{body: body})
+		})
+	}
+}
+
+func (s *socket) end(err error) {
+	s.update(func() {
+		s.ended, s.code, s.reason = true, 1006, err.Error()
+		var ce websocket.CloseError
+		if errors.As(err, &ce) {
+			s.code, s.reason = int(ce.Code), ce.Reason
+		}
+	})
+}
+
+func (s *socket) update(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// await waits until found returns true and reports whether it did in time.
+// Found runs with the frames locked.
+func (s *socket) await(limit time.Duration, found func() bool) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		if found() {
+			s.mu.Unlock()
+			return true
+		}
+		changed, ended := s.changed, s.ended
+		s.mu.Unlock()
+		if ended {
+			return false
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		}
+	}
+}
+
+// pick finds the first unused frame with key, counting from the oldest. Called
+// with the frames locked.
+func (s *socket) pick(key string) (int, *Frame) {
+	for i, f := range s.frames {
+		if f.Key == "" {
+			*f = describe(f.body, s.methods)
+		}
+		if !f.used && f.Key == key {
+			return i, f
+		}
+	}
+	return -1, nil
+}
+
+// left returns the frames that no recorded one was matched with.
+func (s *socket) left() []*Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*Frame
+	for _, f := range s.frames {
+		if f.Key == "" {
+			*f = describe(f.body, s.methods)
+		}
+		if !f.used {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// all returns every frame in the order of arrival.
+func (s *socket) all() []*Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.frames)
+}
+
+func (s *socket) send(text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return s.ws.Write(ctx, websocket.MessageText, []byte(text))
+}
+
+// close says goodbye and waits for the reader.
+func (s *socket) close() {
+	_ = s.ws.Close(websocket.StatusNormalClosure, "") // it may have ended already
+	s.reader.Wait()
+}
+
+// closing returns how the connection ended.
+func (s *socket) closing() (code int, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.code, strings.TrimSpace(s.reason)
+}
