@@ -78,9 +78,9 @@ func adminMethods() []Method {
 	return []Method{
 		method(MethodConfigGet, NoParams{}, ConfigGetResult{}),
 		method(MethodConfigSet, ConfigSetParams{}, ConfigSetResult{}),
-		method("config.apply", ConfigApplyParams{}, ConfigChangeResult{}),
-		method("config.patch", ConfigPatchParams{}, ConfigChangeResult{}),
-		method("config.schema", NoParams{}, ConfigSchemaResult{}),
+		method(MethodConfigApply, ConfigApplyParams{}, ConfigChangeResult{}),
+		method(MethodConfigPatch, ConfigPatchParams{}, ConfigChangeResult{}),
+		method(MethodConfigSchema, NoParams{}, ConfigSchemaResult{}),
 		method("update.run", UpdateRunParams{}, UpdateRunResult{}),
 		method("wizard.start", WizardStartParams{}, WizardStartResult{}),
 		method("wizard.next", WizardNextParams{}, WizardNextResult{}),

@@ -24,8 +24,11 @@ const (
 	MethodModelsList = "models.list"
 	MethodAgentsList = "agents.list"
 
-	MethodConfigGet = "config.get"
-	MethodConfigSet = "config.set"
+	MethodConfigGet    = "config.get"
+	MethodConfigSet    = "config.set"
+	MethodConfigApply  = "config.apply"
+	MethodConfigPatch  = "config.patch"
+	MethodConfigSchema = "config.schema"
 
 	MethodDevicePairList    = "device.pair.list"
 	MethodDevicePairApprove = "device.pair.approve"

@@ -67,6 +67,9 @@ type Config struct {
 	Whois func(ctx context.Context, addr netip.Addr) (login string, err error)
 	// Listening is called once with the address, when connections are accepted.
 	Listening func(addr net.Addr, tlsFingerprint string)
+	// Announce tells a session, by its canonical key, what was left to be said after
+	// a restart. It is called soon after the start; without it the log hears it.
+	Announce func(ctx context.Context, sessionKey, text string) error
 	// Grace is how long runs may take to end on shutdown; default 3 s.
 	Grace time.Duration
 	// Log defaults to nothing.
@@ -90,6 +93,9 @@ type Gateway struct {
 	answers  dedupe
 	limiter  failureLimiter
 	preauth  addrCounter
+	restarts *restarts
+	// schemaDoc describes the config file; it is made on first use.
+	schemaDoc func() ([]byte, error)
 
 	ready    atomic.Bool // connections are accepted
 	stopping atomic.Bool // no new work is accepted
@@ -113,6 +119,9 @@ func New(cfg Config) *Gateway {
 		bootID:  newID(),
 		started: time.Now(),
 		state:   newPulse(stateEvery),
+
+		restarts:  newRestarts(),
+		schemaDoc: sync.OnceValues(func() ([]byte, error) { return encodeSchema(cfg.Version) }),
 	}
 	g.presence = newPresence(selfEntry(cfg.Host, cfg.Version, cfg.Kernel))
 	g.health.build = g.buildHealth
@@ -128,12 +137,12 @@ func New(cfg Config) *Gateway {
 // never for one that does not read.
 func (g *Gateway) Publish(e run.Event) { g.runs.Publish(e) }
 
-// Run takes the instance lock, listens and serves until ctx ends. Then it stops
-// taking work, lets runs finish for the grace period, says goodbye to every
-// connection and returns nil. Errors of the start are *[RunningError],
-// *[InUseError] and texts for the operator.
+// Run takes the instance lock, listens and serves until ctx ends or a restart is
+// due. Then it stops taking work, lets runs finish for the grace period, says
+// goodbye to every connection and returns nil, or [ErrRestart]. Errors of the
+// start are *[RunningError], *[InUseError] and texts for the operator.
 func (g *Gateway) Run(ctx context.Context) error {
-	plan, err := g.plan()
+	plan, err := g.planFor(g.cfg.Settings.Snapshot())
 	if err != nil {
 		return err
 	}
@@ -181,9 +190,13 @@ func (g *Gateway) serve(ctx context.Context, listeners []net.Listener, fingerpri
 	})
 	group.Go(func() error { return g.state.run(groupCtx, g.tellState) })
 	group.Go(func() error {
-		<-groupCtx.Done()
-		g.shutdown(context.WithoutCancel(ctx), server)
+		g.tellRestart(groupCtx)
 		return nil
+	})
+	group.Go(func() error {
+		end := g.awaitEnd(groupCtx, listeners[0].Addr())
+		g.shutdown(context.WithoutCancel(ctx), server, end)
+		return end
 	})
 	g.ready.Store(true)
 	if g.cfg.Listening != nil {

@@ -130,6 +130,11 @@ func (h *house) Set(_ context.Context, raw, baseHash string) (*config.Snapshot, 
 	return h.Snapshot(), nil
 }
 
+// Patch is part of Settings; it takes the result as a whole.
+func (h *house) Patch(ctx context.Context, raw, baseHash string) (*config.Snapshot, error) {
+	return h.Set(ctx, raw, baseHash)
+}
+
 // newHouse starts a gateway with the given configuration, or the usual one. It
 // stops with the test.
 func newHouse(t testing.TB, conf string, change ...func(*Config)) *house {

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"time"
 
@@ -100,9 +102,28 @@ func (g *Gateway) broadcastPresence() {
 	})
 }
 
+// awaitEnd returns when the gateway has to end: nil when ctx has ended, or
+// [ErrRestart]. A restart that could not succeed is called off.
+func (g *Gateway) awaitEnd(ctx context.Context, addr net.Addr) error {
+	defer g.restarts.close()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case why := <-g.restarts.due:
+			err := g.rehearse(addr)
+			if err == nil {
+				g.log.Info("restarting", "reason", why)
+				return ErrRestart
+			}
+			g.log.Error("restart called off: the gateway would not start again", "reason", why, "err", err)
+		}
+	}
+}
+
 // shutdown ends everything in the order of the house: no new work, runs end,
-// everybody hears of it, sockets close.
-func (g *Gateway) shutdown(ctx context.Context, server *http.Server) {
+// everybody hears of it, sockets close. End is what awaitEnd returned.
+func (g *Gateway) shutdown(ctx context.Context, server *http.Server, end error) {
 	g.stopping.Store(true)
 	g.ready.Store(false)
 	drain, cancel := context.WithTimeout(ctx, g.cfg.Grace)
@@ -110,7 +131,8 @@ func (g *Gateway) shutdown(ctx context.Context, server *http.Server) {
 	if err := g.cfg.Router.Drain(drain); err != nil {
 		g.log.Warn("runs were aborted by the shutdown", "err", err)
 	}
-	g.broadcast(protocol.EventShutdown, protocol.ShutdownEvent{Reason: protocol.ShutdownStopping})
+	g.letAnswer()
+	g.broadcast(protocol.EventShutdown, shutdownEvent(end))
 	for _, c := range g.hub.close() {
 		c.out.close(farewell{code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart})
 	}
@@ -120,5 +142,32 @@ func (g *Gateway) shutdown(ctx context.Context, server *http.Server) {
 	defer done()
 	if err := server.Shutdown(closing); err != nil {
 		_ = server.Close() // the rest of the HTTP requests is cut off
+	}
+}
+
+func shutdownEvent(end error) protocol.ShutdownEvent {
+	if errors.Is(end, ErrRestart) {
+		return protocol.ShutdownEvent{Reason: protocol.ShutdownRestarting, RestartExpectedMs: new(int64(restartExpected))}
+	}
+	return protocol.ShutdownEvent{Reason: protocol.ShutdownStopping}
+}
+
+// answerTime bounds how long a shutdown waits for requests that are being
+// answered; all runs have ended by then.
+const answerTime = 250 * time.Millisecond
+
+// letAnswer waits until no request is under way.
+func (g *Gateway) letAnswer() {
+	answering := func(c *conn) bool { return len(c.slots) > 0 || c.parked.Load() > 0 }
+	limit := time.NewTimer(answerTime)
+	defer limit.Stop()
+	look := time.NewTicker(answerTime / 50)
+	defer look.Stop()
+	for g.hub.any(answering) {
+		select {
+		case <-limit.C:
+			return
+		case <-look.C:
+		}
 	}
 }

@@ -57,8 +57,11 @@ func methodTable() map[string]method {
 		protocol.MethodModelsList: typed(scopeRead, (*Gateway).modelsList),
 		protocol.MethodAgentsList: typed(scopeRead, (*Gateway).agentsList),
 
-		protocol.MethodConfigGet: typed(scopeAdmin, (*Gateway).configGet),
-		protocol.MethodConfigSet: typed(scopeAdmin, (*Gateway).configSet),
+		protocol.MethodConfigGet:    typed(scopeAdmin, (*Gateway).configGet),
+		protocol.MethodConfigSet:    typed(scopeAdmin, (*Gateway).configSet),
+		protocol.MethodConfigApply:  typed(scopeAdmin, (*Gateway).configApply),
+		protocol.MethodConfigPatch:  typed(scopeAdmin, (*Gateway).configPatch),
+		protocol.MethodConfigSchema: typed(scopeAdmin, (*Gateway).configSchema),
 
 		protocol.MethodDevicePairList:    typed(scopePairing, (*Gateway).devicePairList),
 		protocol.MethodDevicePairApprove: typed(scopePairing, (*Gateway).devicePairApprove),

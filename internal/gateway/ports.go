@@ -14,6 +14,8 @@ type Settings interface {
 	Read() *config.Snapshot
 	// Set replaces its text. Errors about the request are [*config.Error].
 	Set(ctx context.Context, raw, baseHash string) (*config.Snapshot, error)
+	// Patch applies a JSON merge patch to it. Errors are as for Set.
+	Patch(ctx context.Context, raw, baseHash string) (*config.Snapshot, error)
 }
 
 // maxAttachment bounds one attachment, in decoded bytes.

@@ -43,7 +43,6 @@ var reserved = map[string]scope{
 	"usage.status": scopeRead, "usage.cost": scopeRead,
 	"tts.status": scopeRead, "tts.providers": scopeRead,
 	"tts.enable": scopeWrite, "tts.disable": scopeWrite, "tts.convert": scopeWrite, "tts.setProvider": scopeWrite,
-	"config.apply": scopeAdmin, "config.patch": scopeAdmin, "config.schema": scopeAdmin,
 	"exec.approvals.get": scopeAdmin, "exec.approvals.set": scopeAdmin,
 	"exec.approvals.node.get": scopeAdmin, "exec.approvals.node.set": scopeAdmin,
 	"exec.approval.request": scopeApprovals, "exec.approval.resolve": scopeApprovals,
@@ -68,7 +67,7 @@ var reserved = map[string]scope{
 
 // reserved4 holds what protocol 4 judges otherwise. See docs/protocol.md#protocol-4-scopes.
 var reserved4 = map[string]scope{
-	protocol.MethodConfigGet: scopeRead, "config.schema": scopeRead,
+	protocol.MethodConfigGet: scopeRead, protocol.MethodConfigSchema: scopeRead,
 	"agents.files.list": scopeRead, "agents.files.get": scopeRead,
 	"poll": scopeWrite, "sessions.resolve": scopeRead,
 }

@@ -86,13 +86,13 @@ type plan struct {
 	fingerprint string
 }
 
-// plan works out the listener and refuses a start that would be unsafe.
-func (g *Gateway) plan() (plan, error) {
-	snap := g.cfg.Settings.Snapshot()
+// planFor works out the listener that a configuration asks for and refuses a
+// start that would be unsafe.
+func (g *Gateway) planFor(snap *config.Snapshot) (plan, error) {
 	if err := snap.Err(); err != nil {
 		return plan{}, err
 	}
-	s, gw := g.settings(), snap.Config.Gateway
+	s, gw := g.newSettings(snap.Config), snap.Config.Gateway
 	host, err := bindHost(cmp.Or(g.cfg.Bind, gw.Bind), cmp.Or(g.cfg.CustomBindHost, gw.CustomBindHost), tailnetAddr)
 	if err != nil {
 		return plan{}, err

@@ -292,8 +292,7 @@ func (p *wirePlay) normal(line string) string {
 	for _, list := range []string{"methods", "events"} {
 		if i := strings.Index(line, `"`+list+`":["`); i >= 0 {
 			if end := strings.IndexByte(line[i:], ']'); end > 0 {
-				n := strings.Count(line[i:i+end], ",") + 1
-				line = line[:i] + fmt.Sprintf(`"%s":["<%d names>"]`, list, n) + line[i+end+1:]
+				line = line[:i] + fmt.Sprintf(`"%s":["<names>"]`, list) + line[i+end+1:]
 			}
 		}
 	}
