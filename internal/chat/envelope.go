@@ -58,9 +58,11 @@ func AddMessageID(text, id string) string {
 	return text + "\n[message_id: " + id + "]"
 }
 
-// StripEnvelope removes what the transport put around a user's text: one header
-// at the start and all message id lines. It is how history is shown.
+// StripEnvelope removes what the transport put around a user's text: system
+// events and one header at the start, and all message id lines. It is how history
+// is shown.
 func StripEnvelope(text string) string {
+	text = stripNotices(text)
 	if m := header.FindStringSubmatch(text); m != nil && isHeader(m[1]) {
 		text = text[len(m[0]):]
 	}
