@@ -136,13 +136,8 @@ func (p *program) runAgent(ctx context.Context, f *agentFlags, params protocol.A
 	if ctx.Err() != nil || t.Explicit {
 		return err
 	}
-	var e *cli.Error
-	if errors.As(err, &e) {
-		c := *e
-		c.Hints = append(append([]string(nil), e.Hints...), "running the turn in this process instead")
-		err = &c
-	}
 	cli.Report(p.io.Err, p.name, err)
+	p.io.Say("%s: running the turn in this process instead", p.name)
 	return p.agentHere(ctx, f, params)
 }
 

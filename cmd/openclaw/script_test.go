@@ -8,9 +8,12 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -39,6 +42,10 @@ func TestScripts(t *testing.T) {
 			"until":   cmdUntil,
 			"mode":    cmdMode,
 			"deadend": cmdDeadEnd,
+			"signal":  cmdSignal,
+
+			"interrupted": cmdInterrupted,
+			"gone":        cmdGone,
 		},
 	})
 }
@@ -127,6 +134,22 @@ func cmdReady(ts *testscript.TestScript, neg bool, args []string) {
 		case <-tick.C:
 		}
 	}
+}
+
+// cmdSignal sends a signal to the gateway that listens on a port.
+//
+//	signal TERM $PORT
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: signal INT|TERM port")
+	}
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	port, err := strconv.Atoi(args[1])
+	found := portListeners(port)
+	if !ok || err != nil || len(found) == 0 || found[0].PID <= 0 {
+		ts.Fatalf("cannot send %s to port %s, on which %v listens", args[0], args[1], found)
+	}
+	ts.Check(syscall.Kill(found[0].PID, sig))
 }
 
 // cmdBusy keeps a port of this machine busy and sets a variable to it.
@@ -247,4 +270,103 @@ func cmdMode(ts *testscript.TestScript, neg bool, args []string) {
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
 		ts.Fatalf("%s has mode %s, want %s", args[0], got, args[1])
 	}
+}
+
+// cmdInterrupted runs openclaw, sends it a signal once its output holds a text, and
+// wants it to end with an exit code. Its output is what stdout and stderr check.
+//
+//	interrupted INT 130 '[tool] exec' agent --agent main --message …
+func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: interrupted signal code text args…")
+	}
+	cmd := exec.Command(findProgram(ts), args[3:]...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), scriptEnv(ts)...)
+	seen := &textWatcher{want: args[2], found: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = seen, seen
+	ts.Check(cmd.Start())
+	exited := make(chan error, 1)
+	go func() { exited <- cmd.Wait() }()
+	defer cmd.Process.Kill()
+	select {
+	case <-seen.found:
+	case err := <-exited:
+		ts.Fatalf("ended with %v before it said %q:\n%s", err, args[2], seen)
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("never said %q:\n%s", args[2], seen)
+	}
+	ts.Check(cmd.Process.Signal(map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[0]]))
+	select {
+	case <-exited:
+	case <-time.After(15 * time.Second):
+		ts.Fatalf("did not end within 15 s of SIG%s:\n%s", args[0], seen)
+	}
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[1] {
+		ts.Fatalf("exit code %s, want %s:\n%s", got, args[1], seen)
+	}
+	ts.Logf("%s", seen)
+}
+
+// cmdGone waits until the process whose id a file holds is gone.
+func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone pid-file")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	if !poll(context.Background(), 10*time.Second, func() bool { return syscall.Kill(pid, 0) != nil }) {
+		ts.Fatalf("process %d of %s is still there", pid, args[0])
+	}
+}
+
+// scriptEnv is the environment of the script that programs care for.
+func scriptEnv(ts *testscript.TestScript) []string {
+	var vars []string
+	for _, name := range []string{"HOME", "PATH", "TMPDIR", "NO_COLOR", "OPENCLAW_GATEWAY_PORT", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"} {
+		vars = append(vars, name+"="+ts.Getenv(name))
+	}
+	return vars
+}
+
+func findProgram(ts *testscript.TestScript) string {
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if path := filepath.Join(dir, "openclaw"); fileExists(path) {
+			return path
+		}
+	}
+	ts.Fatalf("openclaw is not in PATH")
+	return ""
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// textWatcher collects an output and tells when it holds a text.
+type textWatcher struct {
+	want  string
+	found chan struct{}
+
+	mu   sync.Mutex
+	text strings.Builder
+	done bool
+}
+
+func (w *textWatcher) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	if !w.done && strings.Contains(w.text.String(), w.want) {
+		w.done = true
+		close(w.found)
+	}
+	return len(p), nil
+}
+
+func (w *textWatcher) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }

@@ -235,10 +235,7 @@ func (p *program) printStatus(r statusReport, all bool) {
 	if r.Gateway.Reachable {
 		line("Gateway", "%s at %s in %d ms", style.Green("reachable"), r.Gateway.URL, *r.Gateway.ConnectLatencyMs)
 	} else {
-		line("Gateway", "%s", style.Yellow("not reachable"))
-	}
-	if r.Gateway.Error != nil {
-		line("", "%s", *r.Gateway.Error)
+		line("Gateway", "%s: %s", style.Yellow("not reachable"), *r.Gateway.Error)
 	}
 	line("Model", "%s", r.model)
 	for _, a := range r.Agents.Agents {
