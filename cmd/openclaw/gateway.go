@@ -1,28 +1,21 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"openclaw/internal/cli"
 	"openclaw/internal/config"
 	"openclaw/internal/gateway"
-	"openclaw/internal/logs"
-	"openclaw/internal/pairing"
-	"openclaw/internal/run"
 )
 
 // runFlags are the flags of gateway and gateway run.
@@ -116,72 +109,20 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 		return err
 	}
 	defer log.close()
-	port := f.choosePort(cmd, snap.Config)
+	h := &host{program: p, flags: f, log: log}
+	h.port, _ = snap.Config.Port(os.Getenv)
+	if cmd.Flags().Changed("port") {
+		h.fixed, h.port = &f.port, f.port
+	}
 	if f.force {
-		if err := p.freeTheWay(ctx, port); err != nil {
+		if err := p.freeTheWay(ctx, h.port); err != nil {
 			return err
 		}
 	}
-	err = p.serve(ctx, f, log, port)
-	if err != nil {
-		return p.startError(err, port)
+	if err := h.run(ctx); err != nil {
+		return p.startError(err, h.port)
 	}
 	return nil
-}
-
-// choosePort applies the order flag, environment, configuration, default.
-func (f *runFlags) choosePort(cmd *cobra.Command, c *config.Config) int {
-	if cmd.Flags().Changed("port") {
-		return f.port
-	}
-	port, _ := c.Port(os.Getenv)
-	return port
-}
-
-// serve wires the gateway and runs it, the config watcher and the stores until
-// ctx ends.
-func (p *program) serve(ctx context.Context, f *runFlags, log *logger, port int) error {
-	var gw *gateway.Gateway
-	var a *app
-	file, err := p.openConfig(log.With("subsystem", "config"), func(c config.Change) {
-		log.apply(c.New.Config)
-		a.reload(c.New.Config)
-		gw.Reload()
-		p.tellChange(log.Logger, c)
-	})
-	if err != nil {
-		return err
-	}
-	for _, w := range file.Snapshot().Warnings {
-		log.Warn("config: "+w.Message, "path", w.Path)
-	}
-	a = newApp(p, file, log.Logger, func(e run.Event) { gw.Publish(e) })
-	defer func() {
-		if err := a.close(); err != nil {
-			log.Error("shutdown is incomplete", "err", err)
-		}
-	}()
-	devices, err := pairing.OpenDevices(pairing.Config{Dir: p.paths.State("devices"), Now: time.Now, Log: log.With("subsystem", "pairing")})
-	if err != nil {
-		return err
-	}
-	host, _ := os.Hostname() // presence does without it
-	gw = gateway.New(gateway.Config{
-		Settings: file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices,
-		ConfigPath: p.paths.ConfigPath, StateDir: p.paths.StateDir, TempDir: os.TempDir(),
-		Version: version, Host: host, Kernel: kernelRelease(),
-		Port: &port, Bind: f.bind, AuthMode: f.auth,
-		Token: logs.Secret(firstOf(f.token, envSecret("TOKEN"))), Password: logs.Secret(firstOf(f.password, envSecret("PASSWORD"))),
-		AllowUnconfigured: f.allowUnconfigured || f.dev, AllowMulti: os.Getenv("OPENCLAW_ALLOW_MULTI_GATEWAY") == "1",
-		LogPath:   log.path,
-		Listening: func(addr net.Addr, fingerprint string) { p.tellReady(log, a, addr, fingerprint) },
-		Log:       log.Logger,
-	})
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.Go(func() error { return file.Run(groupCtx) })
-	group.Go(func() error { return devices.Run(groupCtx) })
-	group.Go(func() error { return gw.Run(groupCtx) })
-	return group.Wait()
 }
 
 // tellReady says that the gateway takes connections, and what is worth knowing.
@@ -196,21 +137,6 @@ func (p *program) tellReady(log *logger, a *app, addr net.Addr, fingerprint stri
 		return
 	}
 	log.Info("default model", "subsystem", "models", "model", a.models.base.Default().String())
-}
-
-// tellChange says what a changed config file means for the running gateway.
-func (p *program) tellChange(log *slog.Logger, c config.Change) {
-	var paths []string
-	for _, changed := range c.Paths {
-		paths = append(paths, changed.Path)
-	}
-	log.Info("config file changed", "subsystem", "config", "paths", strings.Join(paths, ", "))
-	if c.Plan.Restart {
-		log.Warn("some of the changes count after the next restart of the gateway", "subsystem", "config")
-	}
-	for _, path := range c.Plan.Ignored {
-		log.Warn("gateway.reload.mode keeps this change from taking effect until a restart", "subsystem", "config", "path", path)
-	}
 }
 
 // startError gives a refused start its words.

@@ -70,6 +70,8 @@ type Config struct {
 	// Announce tells a session, by its canonical key, what was left to be said after
 	// a restart. It is called soon after the start; without it the log hears it.
 	Announce func(ctx context.Context, sessionKey, text string) error
+	// Ending is called when the gateway begins to end, for whatever reason.
+	Ending func()
 	// Grace is how long runs may take to end on shutdown; default 3 s.
 	Grace time.Duration
 	// Log defaults to nothing.

@@ -124,6 +124,9 @@ func (g *Gateway) awaitEnd(ctx context.Context, addr net.Addr) error {
 // shutdown ends everything in the order of the house: no new work, runs end,
 // everybody hears of it, sockets close. End is what awaitEnd returned.
 func (g *Gateway) shutdown(ctx context.Context, server *http.Server, end error) {
+	if g.cfg.Ending != nil {
+		g.cfg.Ending()
+	}
 	g.stopping.Store(true)
 	g.ready.Store(false)
 	drain, cancel := context.WithTimeout(ctx, g.cfg.Grace)

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"openclaw/internal/config"
+	"openclaw/internal/gateway"
+	"openclaw/internal/logs"
+	"openclaw/internal/pairing"
+	"openclaw/internal/run"
+)
+
+const (
+	// forcedExit is how long a gateway may take to end, with all that hangs on it.
+	// The grace period of its runs lies within.
+	forcedExit = 5 * time.Second
+	runGrace   = 2500 * time.Millisecond
+)
+
+// host runs gateways, one after the other: a restart is a new one in the same
+// process, with the configuration as it is then.
+type host struct {
+	*program
+	flags *runFlags
+	log   *logger
+	// fixed is the port of --port, nil to follow the configuration. A free one that
+	// was taken for 0 stays the same over restarts.
+	fixed *int
+	// port is the one that was tried last.
+	port int
+	// restarts receives SIGUSR1, of which one waiting is enough. It listens all the
+	// time, because the signal ends a process that does not.
+	restarts chan os.Signal
+}
+
+// run serves until ctx ends.
+func (h *host) run(ctx context.Context) error {
+	h.restarts = make(chan os.Signal, 1)
+	signal.Notify(h.restarts, syscall.SIGUSR1)
+	defer signal.Stop(h.restarts)
+	for {
+		err := h.serve(ctx)
+		if !errors.Is(err, gateway.ErrRestart) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// serve wires a gateway and runs it, the config watcher and the stores until ctx
+// ends or a restart is due.
+func (h *host) serve(ctx context.Context) error {
+	limit := &deadline{log: h.log.Logger}
+	defer limit.stop()
+	defer context.AfterFunc(ctx, limit.begin)()
+	var gw *gateway.Gateway
+	var a *app
+	file, err := h.openConfig(h.log.With("subsystem", "config"), func(c config.Change) { h.changed(c, a, gw) })
+	if err != nil {
+		return err
+	}
+	for _, w := range file.Snapshot().Warnings {
+		h.log.Warn("config: "+w.Message, "path", w.Path)
+	}
+	a = newApp(h.program, file, h.log.Logger, func(e run.Event) { gw.Publish(e) })
+	defer func() {
+		if err := a.close(); err != nil {
+			h.log.Error("shutdown is incomplete", "err", err)
+		}
+	}()
+	devices, err := pairing.OpenDevices(pairing.Config{Dir: h.paths.State("devices"), Now: time.Now, Log: h.log.With("subsystem", "pairing")})
+	if err != nil {
+		return err
+	}
+	gw = h.newGateway(a, devices, limit.begin)
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return file.Run(groupCtx) })
+	group.Go(func() error { return devices.Run(groupCtx) })
+	group.Go(func() error { return gw.Run(groupCtx) })
+	group.Go(func() error { return h.watchSignal(groupCtx, gw) })
+	return group.Wait()
+}
+
+func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gateway.Gateway {
+	f := h.flags
+	name, _ := os.Hostname() // presence does without it
+	var source string
+	pinned := h.fixed
+	if h.port, source = a.file.Snapshot().Config.Port(os.Getenv); source == "env" && pinned == nil {
+		pinned = &h.port
+	} else if pinned != nil {
+		h.port = *pinned
+	}
+	return gateway.New(gateway.Config{
+		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices,
+		ConfigPath: h.paths.ConfigPath, StateDir: h.paths.StateDir, TempDir: os.TempDir(),
+		Version: version, Host: name, Kernel: kernelRelease(),
+		Port: pinned, Bind: f.bind, AuthMode: f.auth,
+		Token: logs.Secret(firstOf(f.token, envSecret("TOKEN"))), Password: logs.Secret(firstOf(f.password, envSecret("PASSWORD"))),
+		AllowUnconfigured: f.allowUnconfigured || f.dev, AllowMulti: os.Getenv("OPENCLAW_ALLOW_MULTI_GATEWAY") == "1",
+		LogPath: h.log.path, Grace: runGrace, Ending: ending, Log: h.log.Logger,
+		Listening: func(addr net.Addr, fingerprint string) {
+			if at, ok := addr.(*net.TCPAddr); ok && h.fixed != nil {
+				h.fixed = &at.Port
+			}
+			h.tellReady(h.log, a, addr, fingerprint)
+		},
+	})
+}
+
+// changed takes a changed configuration in, as far as it is not read anyway
+// whenever it is used, and restarts the gateway for the rest.
+func (h *host) changed(c config.Change, a *app, gw *gateway.Gateway) {
+	h.log.apply(c.New.Config)
+	a.reload(c.New.Config)
+	gw.Reload()
+	paths := make([]string, 0, len(c.Paths))
+	for _, changed := range c.Paths {
+		paths = append(paths, changed.Path)
+	}
+	log := h.log.With("subsystem", "config")
+	log.Info("config file changed", "paths", strings.Join(paths, ", "), "restart", c.Plan.Restart)
+	for _, path := range c.Plan.Ignored {
+		log.Warn("gateway.reload.mode keeps this change from taking effect until a restart", "path", path)
+	}
+	if c.Plan.Restart {
+		gw.Restart("config file changed")
+	}
+}
+
+// watchSignal passes SIGUSR1 on until ctx ends.
+func (h *host) watchSignal(ctx context.Context, gw *gateway.Gateway) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.restarts:
+			if !gw.RestartSignal() {
+				h.log.Warn("SIGUSR1 ignored: no restart is planned and commands.restart is not true", "subsystem", "gateway")
+			}
+		}
+	}
+}
+
+// deadline ends the process when something that has begun to end does not get
+// there. What is acknowledged is on disk by then.
+type deadline struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	timer *time.Timer
+	over  bool
+}
+
+// begin starts the clock; only the first call counts.
+func (d *deadline) begin() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over || d.timer != nil {
+		return
+	}
+	d.timer = time.AfterFunc(forcedExit, func() {
+		d.log.Error("the gateway did not end in time, leaving without the rest", "subsystem", "gateway", "limit", forcedExit)
+		os.Exit(1)
+	})
+}
+
+func (d *deadline) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.over = true
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+}
