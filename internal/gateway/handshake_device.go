@@ -78,7 +78,7 @@ func (g *Gateway) checkPairing(ctx context.Context, gr *greeting) *refusal {
 		DeviceID: d.ID, PublicKey: gr.publicKey, DisplayName: client.DisplayName, Platform: client.Platform,
 		ClientID: client.ID, ClientMode: client.Mode, Role: gr.role, Scopes: gr.scopes, Commands: gr.params.Commands,
 	}
-	if a := gr.c.peer.client; !gr.c.peer.local && a.IsValid() {
+	if a := gr.c.peer.client; !gr.c.peer.local && a.IsValid() && !a.IsLoopback() {
 		req.RemoteIP = a.String()
 	}
 	a, err := g.cfg.Devices.Admit(ctx, req, gr.silent)
