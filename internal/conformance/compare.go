@@ -237,7 +237,7 @@ func older(v any) bool {
 	if m["reason"] == "disconnect" {
 		start += 5 // the last client of the recording before this one
 	}
-	for _, k := range []string{"ts", "updatedAt", "timestamp"} {
+	for _, k := range []string{"ts", "updatedAt", "timestamp", "approvedAtMs"} {
 		if at, err := number(m[k]); err == nil && at < start {
 			return true
 		}
