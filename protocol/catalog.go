@@ -57,6 +57,15 @@ func sessionMethods() []Method {
 		method(MethodSessionsReset, SessionsResetParams{}, SessionsResetResult{}),
 		method("sessions.delete", SessionsDeleteParams{}, SessionsDeleteResult{}),
 		method("sessions.compact", SessionsCompactParams{}, SessionsCompactResult{}),
+		method("sessions.describe", SessionsDescribeParams{}, SessionsDescribeResult{}),
+		method("sessions.subscribe", SessionsListParams{}, SessionsSubscribeResult{}),
+		method("sessions.unsubscribe", NoParams{}, SessionsSubscribeResult{}),
+		method("sessions.messages.subscribe", SessionsMessagesParams{}, SessionsMessagesResult{}),
+		method("sessions.messages.unsubscribe", SessionsMessagesParams{}, SessionsMessagesResult{}),
+		method("sessions.send", SessionsSendParams{}, ChatSendResult{}, ChatAbortResult{}),
+		method("sessions.abort", SessionsAbortParams{}, SessionsAbortResult{}),
+		method("sessions.create", SessionsCreateParams{}, SessionsCreateResult{}),
+		method("sessions.get", SessionsGetParams{}, SessionsGetResult{}),
 	}
 }
 
@@ -177,7 +186,7 @@ type EventInfo struct {
 }
 
 // Events lists every event in the order in which hello-ok advertises them. Own
-// additions come last.
+// additions and those of protocol 4 come last.
 func Events() []EventInfo {
 	return []EventInfo{
 		{EventChallenge, ChallengeEvent{}},
@@ -199,6 +208,8 @@ func Events() []EventInfo {
 		{EventApprovalRequested, ApprovalRequestedEvent{}},
 		{EventApprovalResolved, ApprovalResolvedEvent{}},
 		{EventChatUser, ChatUserEvent{}},
+		{EventSessionsChanged, SessionsChangedEvent{}},
+		{EventSessionMessage, SessionMessageEvent{}},
 	}
 }
 

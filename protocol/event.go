@@ -22,6 +22,9 @@ const (
 	EventApprovalResolved  = "exec.approval.resolved"
 	// EventChatUser is sent only to connections of docs/protocol.md#own-additions.
 	EventChatUser = "chat.user"
+	// Subscribers on protocol 4 get these.
+	EventSessionsChanged = "sessions.changed"
+	EventSessionMessage  = "session.message"
 )
 
 // TickEvent is the payload of tick.

@@ -198,7 +198,7 @@ func TestEventOrder(t *testing.T) {
 	}
 	want := []string{"connect.challenge", "agent", "chat", "presence", "tick", "talk.mode", "shutdown", "health", "heartbeat", "cron",
 		"node.pair.requested", "node.pair.resolved", "node.invoke.request", "device.pair.requested", "device.pair.resolved",
-		"voicewake.changed", "exec.approval.requested", "exec.approval.resolved", "chat.user"}
+		"voicewake.changed", "exec.approval.requested", "exec.approval.resolved", "chat.user", "sessions.changed", "session.message"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
