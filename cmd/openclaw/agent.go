@@ -178,27 +178,43 @@ func (p *program) agentThere(ctx context.Context, conn *link, f *agentFlags, par
 		return p.agentFailed(conn, limit, params, doc, err, out)
 	}
 	if f.json {
-		return p.io.RawJSON(doc)
+		return errors.Join(p.io.RawJSON(doc), failedTurn(w.failure))
 	}
 	var res protocol.AgentResult
 	if err := json.Unmarshal(doc, &res); err != nil {
 		return fmt.Errorf("read the gateway's answer: %w", err)
 	}
-	return p.finishTurn(out, res)
+	return p.finishTurn(out, res.Result, w.failure)
 }
 
-// finishTurn prints what was not streamed.
-func (p *program) finishTurn(out *printer, res protocol.AgentResult) error {
+// finishTurn prints what was not streamed. failure is why the turn is no success,
+// "" if it is one: on the wire a model's failure is a reply like any other.
+func (p *program) finishTurn(out *printer, res *protocol.RunResult, failure string) error {
 	var replies []reply
-	if res.Result != nil {
-		for _, pl := range res.Result.Payloads {
+	told, aborted := failure == "", false
+	if res != nil {
+		aborted = res.Meta.Aborted
+		for _, pl := range res.Payloads {
 			replies = append(replies, reply{Text: pl.Text, MediaURL: pl.MediaURL, MediaURLs: pl.MediaURLs, IsError: pl.IsError})
-		}
-		if res.Result.Meta.Aborted {
-			p.io.Say("%s: the turn was stopped before it was done", p.name)
+			told = told || pl.Text == failure
 		}
 	}
-	if out.finish(replies, res.Summary) {
+	summary := ""
+	switch {
+	case !told:
+		summary = p.name + ": " + failure
+	case aborted:
+		summary = p.name + ": the turn was stopped before it was done"
+	}
+	if out.finish(replies, summary) || aborted {
+		return cli.Exit(1)
+	}
+	return failedTurn(failure)
+}
+
+// failedTurn is the exit code of a turn that failed.
+func failedTurn(failure string) error {
+	if failure != "" {
 		return cli.Exit(1)
 	}
 	return nil
@@ -291,6 +307,7 @@ type watcher struct {
 	out     *printer
 	runID   string
 	started bool
+	failure string // why the turn is no success
 }
 
 // follow prints events until the subscription ends.
@@ -300,9 +317,17 @@ func (w *watcher) follow(ctx context.Context, events *client.Subscription) {
 		if err != nil {
 			return
 		}
-		var ev protocol.AgentEvent
-		if e.Name == protocol.EventAgent && e.Decode(&ev) == nil && ev.RunID == w.runID {
-			w.show(ev)
+		switch e.Name {
+		case protocol.EventAgent:
+			var ev protocol.AgentEvent
+			if e.Decode(&ev) == nil && ev.RunID == w.runID {
+				w.show(ev)
+			}
+		case protocol.EventChat:
+			var ev protocol.ChatEvent
+			if e.Decode(&ev) == nil && ev.RunID == w.runID && ev.ErrorMessage != "" {
+				w.failure = ev.ErrorMessage
+			}
 		}
 	}
 }

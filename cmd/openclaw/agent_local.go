@@ -24,7 +24,8 @@ func (p *program) agentHere(ctx context.Context, f *agentFlags, params protocol.
 		return err
 	}
 	out := &printer{io: p.io, silent: f.json}
-	a := newApp(p, file, log.Logger, (&localWatcher{out: out}).show)
+	w := &localWatcher{out: out}
+	a := newApp(p, file, log.Logger, w.show)
 	defer func() {
 		if closeErr := a.close(); err == nil {
 			err = closeErr
@@ -53,9 +54,9 @@ func (p *program) agentHere(ctx context.Context, f *agentFlags, params protocol.
 		return err
 	}
 	if f.json {
-		return p.io.JSON(res)
+		return errors.Join(p.io.JSON(res), failedTurn(w.failure))
 	}
-	return p.finishTurn(out, protocol.AgentResult{Summary: "completed", Result: resultOf(res)})
+	return p.finishTurn(out, resultOf(res), w.failure)
 }
 
 func resultOf(o run.Outcome) *protocol.RunResult {
@@ -91,10 +92,15 @@ func (a *app) setVerbose(ctx context.Context, params protocol.AgentParams, level
 
 // localWatcher prints the events of an embedded run. The run's goroutine calls
 // it, one event after the other.
-type localWatcher struct{ out *printer }
+type localWatcher struct {
+	out     *printer
+	failure string // why the turn is no success
+}
 
 func (w *localWatcher) show(e run.Event) {
 	switch {
+	case e.Lifecycle != nil && e.Lifecycle.Terminal():
+		w.failure = e.Lifecycle.Error
 	case e.Assistant != nil:
 		w.out.assistant(e.Assistant.Text, e.Assistant.Delta)
 	case e.Tool != nil:

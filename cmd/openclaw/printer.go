@@ -80,9 +80,9 @@ func (p *printer) note(text string) {
 	p.io.Say("%s", p.io.ErrStyle().Dim(text))
 }
 
-// finish prints the payloads that were not streamed, then their media. It
-// reports whether the reply as a whole is an error.
-func (p *printer) finish(replies []reply, summary string) (failed bool) {
+// finish prints the payloads that were not streamed with their media, and then the
+// remark, if any, as talk. It reports whether the reply as a whole is an error.
+func (p *printer) finish(replies []reply, remark string) (failed bool) {
 	p.endMessage()
 	shown := len(p.said) > 0
 	failed = len(replies) > 0
@@ -99,11 +99,11 @@ func (p *printer) finish(replies []reply, summary string) (failed bool) {
 			shown = true
 		}
 	}
-	if !shown {
-		if summary == "" || summary == "completed" {
-			summary = "no reply"
-		}
-		p.io.Say("%s", summary)
+	if remark == "" && !shown {
+		remark = "no reply"
+	}
+	if remark != "" {
+		p.io.Say("%s", remark)
 	}
 	return failed
 }

@@ -24,7 +24,7 @@ func TestPrinter(t *testing.T) {
 		{"streamed reply", func(p *printer) bool {
 			p.assistant("Hel", "Hel")
 			p.assistant("Hello", "lo")
-			return p.finish([]reply{{Text: "Hello"}}, "completed")
+			return p.finish([]reply{{Text: "Hello"}}, "")
 		}, "Hello\n", "", false},
 		{"several messages around a tool", func(p *printer) bool {
 			p.assistant("Let me look.", "Let me look.")
@@ -32,26 +32,26 @@ func TestPrinter(t *testing.T) {
 			p.toolResult("read", "", false, 12*time.Millisecond)
 			p.assistant("Let", "Let")
 			p.assistant("Let me see", " me see")
-			return p.finish([]reply{{Text: "Let me look."}, {Text: "Let me see"}}, "completed")
+			return p.finish([]reply{{Text: "Let me look."}, {Text: "Let me see"}}, "")
 		}, "Let me look.\nLet me see\n", "[tool] read {\"path\":\"a\"}\n[tool] read done in 12ms\n", false},
 		{"a message that repeats the start of the last one", func(p *printer) bool {
 			p.assistant("ok", "ok")
 			p.assistant("ok", "ok")
-			return p.finish([]reply{{Text: "ok\n\nok"}}, "completed")
+			return p.finish([]reply{{Text: "ok\n\nok"}}, "")
 		}, "ok\nok\n", "", false},
 		{"payload that was not streamed", func(p *printer) bool {
-			return p.finish([]reply{{Text: "late", MediaURL: &url}}, "completed")
+			return p.finish([]reply{{Text: "late", MediaURL: &url}}, "")
 		}, "late\nMEDIA:file:///a.png\n", "", false},
 		{"several media", func(p *printer) bool {
-			return p.finish([]reply{{MediaURLs: []string{"a", "b"}}}, "completed")
+			return p.finish([]reply{{MediaURLs: []string{"a", "b"}}}, "")
 		}, "MEDIA:a\nMEDIA:b\n", "", false},
-		{"nothing", func(p *printer) bool { return p.finish(nil, "completed") }, "", "no reply\n", false},
+		{"nothing", func(p *printer) bool { return p.finish(nil, "") }, "", "no reply\n", false},
 		{"error payload", func(p *printer) bool {
-			return p.finish([]reply{{Text: "the model refused", IsError: true}}, "completed")
+			return p.finish([]reply{{Text: "the model refused", IsError: true}}, "")
 		}, "the model refused\n", "", true},
 		{"failed tool", func(p *printer) bool {
 			p.toolResult("exec", "exit 1\nmore", true, 0)
-			return p.finish([]reply{{Text: "x"}}, "completed")
+			return p.finish([]reply{{Text: "x"}}, "")
 		}, "x\n", "[tool] exec failed: exit 1 …\n", false},
 	}
 	for _, tt := range tests {

@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 
 			"interrupted": cmdInterrupted,
 			"gone":        cmdGone,
+			"eventually":  cmdEventually,
 		},
 	})
 }
@@ -317,6 +318,24 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if !poll(context.Background(), 10*time.Second, func() bool { return syscall.Kill(pid, 0) != nil }) {
 		ts.Fatalf("process %d of %s is still there", pid, args[0])
+	}
+}
+
+// cmdEventually runs openclaw again and again until it succeeds.
+func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: eventually args…")
+	}
+	var out []byte
+	ok := poll(context.Background(), 20*time.Second, func() (done bool) {
+		cmd := exec.Command(findProgram(ts), args...)
+		cmd.Dir, cmd.Env = ts.MkAbs("."), append(os.Environ(), scriptEnv(ts)...)
+		var err error
+		out, err = cmd.CombinedOutput()
+		return err == nil
+	})
+	if !ok {
+		ts.Fatalf("never succeeded:\n%s", out)
 	}
 }
 
