@@ -74,6 +74,30 @@ func (a *AppendFile) Append(sync bool, lines ...[]byte) error {
 	return nil
 }
 
+// Sync returns when everything that was appended before is on the disk. Others
+// may append meanwhile.
+func (a *AppendFile) Sync() error {
+	a.mu.Lock()
+	f, created := a.f, a.created
+	a.mu.Unlock()
+	if f == nil {
+		return fmt.Errorf("sync %s: %w", a.path, os.ErrClosed)
+	}
+	err := f.Sync()
+	if err == nil && created {
+		err = syncDir(filepath.Dir(a.path))
+	}
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", a.path, err)
+	}
+	if created {
+		a.mu.Lock()
+		a.created = false
+		a.mu.Unlock()
+	}
+	return nil
+}
+
 // Size returns the length of the file in bytes.
 func (a *AppendFile) Size() (int64, error) {
 	a.mu.Lock()

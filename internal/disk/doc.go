@@ -1,6 +1,7 @@
 // Package disk owns every way this program puts bytes on a file system: atomic
-// replacement, append-only JSON lines, exclusive lock files shared with other
-// processes, rotating backups and the dated log file.
+// replacement, append-only JSON lines, journals whose writers share one sync,
+// exclusive lock files shared with other processes, rotating backups and the
+// dated log file.
 //
 // Everything it creates is private: files 0600 unless the caller says
 // otherwise, folders 0700. A reader of a replaced file sees either the old
