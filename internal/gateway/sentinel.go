@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,7 +86,7 @@ func (g *Gateway) tellRestart(ctx context.Context) {
 	if !ok {
 		return
 	}
-	key := g.settings().canonical(payload.SessionKey)
+	key := g.settings().canonical(cmp.Or(payload.SessionKey, "main"))
 	g.log.Info("restart is over", "kind", payload.Kind, "status", payload.Status, "session", key)
 	if g.cfg.Announce == nil {
 		return
