@@ -454,3 +454,41 @@ func TestArchitecturePage(t *testing.T) {
 		}
 	}
 }
+
+// A page that a comment cites exists, and so does the section.
+func TestCitedPages(t *testing.T) {
+	cite := regexp.MustCompile(`docs/[a-z0-9/-]+\.md(#[a-z0-9-]+)?`)
+	sections := map[string]map[string]bool{}
+	for _, s := range sources(t) {
+		for _, group := range s.file.Comments {
+			for _, ref := range cite.FindAllString(group.Text(), -1) {
+				page, section, _ := strings.Cut(ref, "#")
+				if sections[page] == nil {
+					sections[page] = anchors(page)
+				}
+				if len(sections[page]) == 0 {
+					t.Errorf("%s cites %s, which does not exist", s.path, page)
+				} else if section != "" && !sections[page][section] {
+					t.Errorf("%s cites %s, which has no such section", s.path, ref)
+				}
+			}
+		}
+	}
+}
+
+// anchors lists the sections of a page as links name them; a page that does not
+// exist has none.
+func anchors(page string) map[string]bool {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return nil
+	}
+	drop := regexp.MustCompile(`[^a-z0-9 -]`)
+	found := map[string]bool{}
+	for line := range strings.Lines(string(data)) {
+		if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+			found[strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(strings.TrimSpace(title)), ""), " ", "-")] = true
+		}
+	}
+	return found
+}

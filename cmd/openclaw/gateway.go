@@ -24,6 +24,7 @@ type runFlags struct {
 	bind, auth        string
 	token, password   string
 	allowUnconfigured bool
+	allowLastGood     bool
 	dev, reset        bool
 	force             bool
 	verbose           bool
@@ -64,6 +65,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.token, "token", "", "the token that clients must show")
 	fl.StringVar(&f.password, "password", "", "the password that clients must show")
 	fl.BoolVar(&f.allowUnconfigured, "allow-unconfigured", false, "start although gateway.mode is not local")
+	fl.BoolVar(&f.allowLastGood, "allow-last-good", false, "start with the last valid copy when the config file is invalid")
 	fl.BoolVar(&f.dev, "dev", false, "make a config and a workspace for trying things out, if there are none")
 	fl.BoolVar(&f.reset, "reset", false, "with --dev: remove config, sessions and workspace of the profile first")
 	fl.BoolVar(&f.force, "force", false, "end whoever listens on the port first")
@@ -100,7 +102,8 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 			return err
 		}
 	}
-	snap := config.Load(p.paths, os.Getenv)
+	file := config.Open(config.Options{Paths: p.paths, Env: os.Getenv, Version: version, AllowLastGood: f.allowLastGood})
+	snap := file.Snapshot()
 	if !snap.Valid {
 		return p.invalidConfig(snap)
 	}

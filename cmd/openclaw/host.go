@@ -68,9 +68,12 @@ func (h *host) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, limit.begin)()
 	var gw *gateway.Gateway
 	var a *app
-	file, err := h.openConfig(h.log.With("subsystem", "config"), func(c config.Change) { h.changed(c, a, gw) })
-	if err != nil {
-		return err
+	file := config.Open(config.Options{
+		Paths: h.paths, Env: os.Getenv, Version: version, AllowLastGood: h.flags.allowLastGood,
+		Log: h.log.With("subsystem", "config"), OnChange: func(c config.Change) { h.changed(c, a, gw) },
+	})
+	if snap := file.Snapshot(); !snap.Valid {
+		return h.invalidConfig(snap)
 	}
 	for _, w := range file.Snapshot().Warnings {
 		h.log.Warn("config: "+w.Message, "path", w.Path)

@@ -142,9 +142,9 @@ func cmdReady(ts *testscript.TestScript, neg bool, args []string) {
 //	signal TERM $PORT
 func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: signal INT|TERM port")
+		ts.Fatalf("usage: signal INT|TERM|KILL|USR1 port")
 	}
-	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[args[0]]
+	sig, ok := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "USR1": syscall.SIGUSR1}[args[0]]
 	port, err := strconv.Atoi(args[1])
 	found := portListeners(port)
 	if !ok || err != nil || len(found) == 0 || found[0].PID <= 0 {
