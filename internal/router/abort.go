@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"time"
 
 	"openclaw/internal/chat"
 	"openclaw/internal/run"
@@ -49,23 +48,4 @@ func (rt *Router) Stop(sessionKey string, why run.Abort) AbortResult {
 	delete(rt.overflow, key)
 	rt.accept.Unlock()
 	return aborted(rt.runs.abort(key, why, func(*Run) bool { return true }))
-}
-
-// Settle stops everything in a session and waits until it is gone, at most
-// timeout. It reports whether the session is idle. It is what must come before
-// a session's transcript is moved or removed.
-func (rt *Router) Settle(ctx context.Context, sessionKey string, why run.Abort, timeout time.Duration) bool {
-	rt.Stop(sessionKey, why)
-	c := rt.cfg.Config()
-	key := chat.CanonicalKey(sessionKey, c.DefaultAgentID(), c.Session.Global())
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	for _, r := range rt.runs.inLane(key) {
-		select {
-		case <-r.done:
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return true
 }

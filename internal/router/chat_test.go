@@ -1,7 +1,6 @@
 package router_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -404,29 +403,6 @@ func TestAbortQueuedByItsID(t *testing.T) {
 		<-queued.Done()
 		if diff := cmp.Diff([]string{"work"}, b.stage.prompts()); diff != "" {
 			t.Errorf("ran (-want +got):\n%s", diff)
-		}
-	})
-}
-
-// Settle is what comes before a session is removed.
-func TestSettle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		stubborn := make(chan struct{})
-		b.stage.play = func(ctx context.Context, _ run.Request) (run.Outcome, error) {
-			<-ctx.Done()
-			<-stubborn
-			return run.Outcome{}, nil
-		}
-		b.chat("one", "main", "work")
-		synctest.Wait()
-		began := time.Now()
-		if b.router.Settle(t.Context(), "main", run.AbortRPC, 15*time.Second) || time.Since(began) != 15*time.Second {
-			t.Errorf("Settle with a stubborn run = true or too soon (%v)", time.Since(began))
-		}
-		close(stubborn)
-		if !b.router.Settle(t.Context(), "main", run.AbortRPC, 15*time.Second) {
-			t.Error("Settle = false, want the session idle")
 		}
 	})
 }

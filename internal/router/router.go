@@ -61,6 +61,8 @@ type Router struct {
 	// It is held for memory operations only.
 	accept   sync.Mutex
 	overflow map[string]*overflow // by lane, what was dropped since the last turn
+
+	notices notices
 }
 
 // New returns a router over cfg.
@@ -129,11 +131,19 @@ type door struct {
 	store   *session.Store
 }
 
-// open finds the agent and the store of a session key.
+// open finds the agent and the store of the key of a session that may run.
 func (rt *Router) open(sessionKey string) (door, error) {
+	if rt.canonical(sessionKey) == chat.UnknownKey {
+		return door{}, &Error{fmt.Sprintf("invalid session key %q", sessionKey)}
+	}
+	return rt.locate(sessionKey)
+}
+
+// locate finds the agent and the store of a session key.
+func (rt *Router) locate(sessionKey string) (door, error) {
 	c := rt.cfg.Config()
 	d := door{config: c, key: chat.CanonicalKey(sessionKey, c.DefaultAgentID(), c.Session.Global())}
-	if d.key == "" || d.key == chat.UnknownKey {
+	if d.key == "" {
 		return d, &Error{fmt.Sprintf("invalid session key %q", sessionKey)}
 	}
 	d.agentID = chat.AgentOf(d.key, c.DefaultAgentID())
@@ -189,7 +199,9 @@ func (rt *Router) execute(ctx context.Context, r *Run, place *lane.Place) {
 			if started = rt.runs.begin(r); !started {
 				return context.Cause(ctx)
 			}
-			out, err = rt.cfg.Runner.Run(ctx, r.req)
+			req := r.req
+			req.Prompt = rt.withNotices(req.SessionKey, req.Prompt)
+			out, err = rt.cfg.Runner.Run(ctx, req)
 			return err
 		})
 	})
