@@ -188,7 +188,9 @@ func TestGateway(t *testing.T) {
 	expect(t, p.findings(never), "ok gateway: it runs and answers on port 18789", "ok gateway secret: clients need a token")
 
 	p = newPatient(t, local)
-	p.Env = func(name string) string { return map[string]string{"OPENCLAW_GATEWAY_TOKEN": "another-0123456789"}[name] }
+	p.Env = func(name string) string {
+		return map[string]string{"OPENCLAW_GATEWAY_TOKEN": "another-0123456789"}[name]
+	}
 	expect(t, p.findings(never), "note gateway secret: the token of the environment differs from gateway.auth.token and wins")
 
 	p = newPatient(t, `{ gateway: { mode: "local", auth: { token: "short" } } }`)
