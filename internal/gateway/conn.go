@@ -30,6 +30,8 @@ const (
 	// slowTime is what a slow consumer gets to take what it is being sent before
 	// it hears why it is closed.
 	slowTime = 5 * time.Second
+	// keptFrames is the longest queue whose room an idle connection keeps.
+	keptFrames = 16
 	// keptBuffer is the largest buffer that a connection keeps or pools.
 	keptBuffer = 64 << 10
 )
@@ -37,6 +39,7 @@ const (
 var (
 	errTooBig = errors.New("message too big")
 	inbound   = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	scratch   = sync.Pool{New: func() any { return new([]byte) }}
 )
 
 // conn is one socket. Two goroutines live as long as it does: the reader, which
@@ -174,20 +177,18 @@ func (c *conn) readMessage(limit int64) ([]byte, error) {
 // write is the writer goroutine.
 func (c *conn) write() error {
 	var batch []frame
-	var scratch []byte
 	for range c.out.wake {
 		var bye *farewell
 		batch, bye = c.out.take(batch)
 		for len(batch) > 0 {
-			var err error
-			if scratch, err = c.writeBatch(batch, scratch); err != nil {
+			if err := c.writeBatch(batch); err != nil {
 				c.out.close(farewell{abrupt: true})
 				return c.close(farewell{abrupt: true}, err)
 			}
-			if cap(batch) > 1024 {
+			clear(batch)
+			if cap(batch) > keptFrames {
 				batch = nil // a burst is over; do not keep its room
 			}
-			clear(batch)
 			batch, bye = c.out.take(batch)
 		}
 		if bye != nil {
@@ -198,7 +199,13 @@ func (c *conn) write() error {
 }
 
 // writeBatch writes frames with as few system calls as they allow.
-func (c *conn) writeBatch(batch []frame, scratch []byte) ([]byte, error) {
+func (c *conn) writeBatch(batch []frame) error {
+	spliced := scratch.Get().(*[]byte)
+	defer func() {
+		if cap(*spliced) <= keptBuffer {
+			scratch.Put(spliced)
+		}
+	}()
 	size := 0
 	for i, f := range batch {
 		if size == 0 {
@@ -206,26 +213,23 @@ func (c *conn) writeBatch(batch []frame, scratch []byte) ([]byte, error) {
 		}
 		data := f.data
 		if f.seq > 0 {
-			scratch = spliceSeq(scratch[:0], f)
-			data = scratch
+			*spliced = spliceSeq((*spliced)[:0], f)
+			data = *spliced
 		}
 		if err := c.ws.Write(context.Background(), websocket.MessageText, data); err != nil {
 			_ = c.wire.uncork() // the first error tells
-			return scratch, fmt.Errorf("write frame: %w", err)
+			return fmt.Errorf("write frame: %w", err)
 		}
 		if size += f.size(); size < batchSize && i < len(batch)-1 {
 			continue
 		}
 		if err := c.wire.uncork(); err != nil {
-			return scratch, fmt.Errorf("write frames: %w", err)
+			return fmt.Errorf("write frames: %w", err)
 		}
 		c.out.written(size)
 		size = 0
 	}
-	if cap(scratch) > keptBuffer {
-		scratch = nil
-	}
-	return scratch, nil
+	return nil
 }
 
 // close ends the socket. It returns cause.

@@ -81,6 +81,13 @@ func encodeResponse(id string, payload []byte, e *protocol.Error) ([]byte, error
 	return append(b, '}'), nil
 }
 
+// appendOK begins a successful response: the payload and a closing brace follow.
+func appendOK(b []byte, id string) []byte {
+	b = append(b, `{"type":"res","id":`...)
+	b = appendString(b, id)
+	return append(b, `,"ok":true,"payload":`...)
+}
+
 // encodeEvent builds a whole event frame without seq, for one connection.
 func encodeEvent(name string, payload any) ([]byte, error) {
 	head, err := encodeHead(name, payload)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -9,8 +10,12 @@ import (
 	"openclaw/protocol"
 )
 
+// noPresence is where the list of presence belongs in an encoded hello-ok. The
+// same text inside a string would have its quotes escaped.
+var noPresence = []byte(`"presence":[]`)
+
 // welcome builds and queues hello-ok for c. It runs under the hub's lock, see
-// [hub.join]. Token is what the device store issued, nil without a device.
+// [hub.join]. Auth is nil on protocol 3 without a device.
 func (g *Gateway) welcome(c *conn, id string, auth *protocol.HelloAuth) {
 	c.out.setLimit(g.policy(c.version).MaxBufferedBytes)
 	hello := protocol.HelloOK{
@@ -27,7 +32,19 @@ func (g *Gateway) welcome(c *conn, id string, auth *protocol.HelloAuth) {
 	} else {
 		hello.Server.BootID = g.bootID
 	}
-	g.reply(c, id, hello, nil)
+	data, err := marshal(hello)
+	if err != nil {
+		g.reply(c, id, nil, err)
+		return
+	}
+	// The list may be long and is encoded already.
+	before, after, _ := bytes.Cut(data, noPresence)
+	frame := appendOK(nil, id)
+	frame = append(frame, before...)
+	frame = append(frame, `"presence":`...)
+	frame, _ = g.presence.appendList(frame)
+	frame = append(frame, after...)
+	c.out.send(append(frame, '}'))
 }
 
 func (g *Gateway) policy(version int) protocol.HelloPolicy {
@@ -43,14 +60,14 @@ func (g *Gateway) policy(version int) protocol.HelloPolicy {
 	return p
 }
 
-// snapshot is the state that a new connection starts from.
+// snapshot is the state that a new connection starts from, without the list of
+// presence.
 func (g *Gateway) snapshot(c *conn) protocol.Snapshot {
-	entries, version := g.presence.list()
-	c.presenceSeen = version
+	c.presenceSeen = g.presence.current()
 	s := protocol.Snapshot{
-		Presence:     entries,
+		Presence:     []protocol.PresenceEntry{},
 		Health:       json.RawMessage("{}"),
-		StateVersion: protocol.StateVersion{Presence: version, Health: g.health.version()},
+		StateVersion: protocol.StateVersion{Presence: c.presenceSeen, Health: g.health.version()},
 		UptimeMs:     time.Since(g.started).Milliseconds(),
 	}
 	if h := g.health.snapshot(); h != nil {

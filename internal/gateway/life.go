@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"openclaw/protocol"
@@ -86,13 +87,10 @@ func (g *Gateway) broadcastPresence() {
 	if !g.hub.any(func(c *conn) bool { return c.presenceSeen < version }) {
 		return
 	}
-	head, err := encodeHead(protocol.EventPresence, protocol.PresenceEvent{Presence: entries})
-	if err != nil {
-		g.log.Error("presence not sent", "err", err)
-		return
-	}
+	payload := slices.Concat([]byte(`{"presence":`), entries, []byte("}"))
 	e := &event{
-		name: protocol.EventPresence, guard: guardOpen, droppable: true, head: head,
+		name: protocol.EventPresence, guard: guardOpen, droppable: true,
+		head: headOf(protocol.EventPresence, payload),
 		tail: stateTail(protocol.StateVersion{Presence: version, Health: g.health.version()}),
 	}
 	g.hub.each(func(c *conn) {

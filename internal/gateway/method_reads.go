@@ -52,5 +52,5 @@ func (g *Gateway) agentsList(context.Context, *request, *protocol.NoParams) (any
 
 func (g *Gateway) systemPresence(context.Context, *request, *protocol.AnyParams) (any, error) {
 	entries, _ := g.presence.list()
-	return entries, nil
+	return encodedPayload(entries), nil
 }

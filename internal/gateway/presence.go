@@ -3,7 +3,6 @@ package gateway
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,26 +17,33 @@ const (
 	presenceMax = 200
 )
 
-// presence is who is or was connected. Every change raises the version.
+// selfTTL is how long what is known about this host is used.
+const selfTTL = 60 * time.Second
+
+// presence is who is or was connected. Every change raises the version. Entries
+// are encoded when they change, because lists of them are sent far more often.
 type presence struct {
-	self func() protocol.PresenceEntry
+	look func() protocol.PresenceEntry // finds out about this host
 
 	mu      sync.Mutex
-	entries map[string]*presentOne
+	self    protocol.PresenceEntry
+	selfAt  time.Time
+	byKey   map[string]*presentOne
+	order   []*presentOne // oldest change first
 	version int64
-	serial  int64 // of the latest change of an entry
 }
 
 // presentOne is an entry and the number of open connections behind it; while
 // there is one the entry does not expire.
 type presentOne struct {
+	key string
 	protocol.PresenceEntry
-	open   int
-	serial int64 // orders entries of the same millisecond
+	open    int
+	encoded []byte
 }
 
-func newPresence(self func() protocol.PresenceEntry) *presence {
-	return &presence{self: self, entries: make(map[string]*presentOne), version: 1}
+func newPresence(look func() protocol.PresenceEntry) *presence {
+	return &presence{look: look, byKey: make(map[string]*presentOne), version: 1}
 }
 
 func presenceKey(s string) string { return strings.ToLower(strings.TrimSpace(s)) }
@@ -47,18 +53,17 @@ func presenceKey(s string) string { return strings.ToLower(strings.TrimSpace(s))
 func (p *presence) connect(key string, e protocol.PresenceEntry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.entries[key]
+	one := p.byKey[key]
 	if one == nil {
-		one = &presentOne{}
-		p.entries[key] = one
+		one = &presentOne{key: key}
+		p.byKey[key] = one
 	}
 	one.PresenceEntry = mergePresence(one.PresenceEntry, e)
-	p.stamp(one)
-	one.open++
 	if one.Text == "" {
 		one.Text = presenceText(one.PresenceEntry)
 	}
-	p.version++
+	one.open++
+	p.changed(one)
 	p.prune()
 }
 
@@ -67,7 +72,7 @@ func (p *presence) connect(key string, e protocol.PresenceEntry) {
 func (p *presence) disconnect(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one := p.entries[key]
+	one := p.byKey[key]
 	if one == nil {
 		return false
 	}
@@ -76,15 +81,66 @@ func (p *presence) disconnect(key string) bool {
 	}
 	one.open = 0
 	one.Reason = "disconnect"
-	p.stamp(one)
-	p.version++
+	p.changed(one)
 	return true
 }
 
-// stamp makes one the latest. Called with mu held.
-func (p *presence) stamp(one *presentOne) {
-	p.serial++
-	one.Ts, one.serial = time.Now().UnixMilli(), p.serial
+// changed makes one the latest. Called with mu held.
+func (p *presence) changed(one *presentOne) {
+	one.Ts = time.Now().UnixMilli()
+	one.encoded, _ = marshal(one.PresenceEntry) // strings and numbers always encode
+	p.order = append(slices.DeleteFunc(p.order, func(o *presentOne) bool { return o == one }), one)
+	p.version++
+}
+
+// prune drops entries that are too old, then the oldest beyond the bound.
+// Called with mu held.
+func (p *presence) prune() {
+	limit := time.Now().Add(-presenceTTL).UnixMilli()
+	surplus := len(p.order) - presenceMax
+	p.order = slices.DeleteFunc(p.order, func(one *presentOne) bool {
+		drop := surplus > 0 || one.open == 0 && one.Ts < limit
+		if drop {
+			surplus--
+			delete(p.byKey, one.key)
+		}
+		return drop
+	})
+}
+
+// list returns everybody as a JSON array, and the version of that list.
+func (p *presence) list() ([]byte, int64) { return p.appendList(nil) }
+
+// appendList appends to b the list as a JSON array, newest first, with the
+// gateway itself at its present time.
+func (p *presence) appendList(b []byte) ([]byte, int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.selfAt.IsZero() || now.Sub(p.selfAt) >= selfTTL {
+		p.self, p.selfAt = p.look(), now
+	}
+	p.self.Ts = now.UnixMilli()
+	p.prune()
+	self, _ := marshal(p.self) // as above
+	size := len(self) + 2
+	for _, one := range p.order {
+		size += len(one.encoded) + 1
+	}
+	b = append(slices.Grow(b, size), '[')
+	b = append(b, self...)
+	for _, one := range slices.Backward(p.order) {
+		b = append(b, ',')
+		b = append(b, one.encoded...)
+	}
+	return append(b, ']'), p.version
+}
+
+// current returns the version alone.
+func (p *presence) current() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.version
 }
 
 func presenceText(e protocol.PresenceEntry) string {
@@ -124,50 +180,4 @@ func unite(a, b []string) []string {
 		}
 	}
 	return out
-}
-
-// prune drops entries that are too old, then the oldest beyond the bound.
-// Called with mu held.
-func (p *presence) prune() {
-	limit := time.Now().Add(-presenceTTL).UnixMilli()
-	for k, e := range p.entries {
-		if e.open == 0 && e.Ts < limit {
-			delete(p.entries, k)
-		}
-	}
-	for len(p.entries) > presenceMax {
-		oldest := ""
-		for k, e := range p.entries {
-			if oldest == "" || e.Ts < p.entries[oldest].Ts {
-				oldest = k
-			}
-		}
-		delete(p.entries, oldest)
-	}
-}
-
-// list returns everybody, newest first, with the gateway itself at its present
-// time, and the version of that list.
-func (p *presence) list() ([]protocol.PresenceEntry, int64) {
-	self := p.self()
-	self.Ts = time.Now().UnixMilli()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.prune()
-	sorted := slices.SortedFunc(maps.Values(p.entries), func(a, b *presentOne) int {
-		return cmp.Or(cmp.Compare(b.Ts, a.Ts), cmp.Compare(b.serial, a.serial))
-	})
-	out := make([]protocol.PresenceEntry, 0, len(sorted)+1)
-	out = append(out, self)
-	for _, one := range sorted {
-		out = append(out, one.PresenceEntry)
-	}
-	return out, p.version
-}
-
-// current returns the version alone.
-func (p *presence) current() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.version
 }

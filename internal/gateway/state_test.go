@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -162,6 +163,17 @@ func TestDedupeIsBounded(t *testing.T) {
 	}
 }
 
+// presentList decodes the list.
+func presentList(t *testing.T, p *presence) ([]protocol.PresenceEntry, int64) {
+	t.Helper()
+	data, version := p.list()
+	var list []protocol.PresenceEntry
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatalf("list = %s: %v", data, err)
+	}
+	return list, version
+}
+
 // GW-083.
 func TestPresence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -172,7 +184,7 @@ func TestPresence(t *testing.T) {
 		p.connect(key, protocol.PresenceEntry{Host: "cli", Mode: "ui", Roles: []string{"operator"}, Scopes: []string{"operator.read"}, Reason: "connect"})
 		time.Sleep(time.Second)
 		p.connect(presenceKey("device-a"), protocol.PresenceEntry{Version: "2", Roles: []string{"node", ""}, Scopes: []string{"operator.read", "operator.write"}, Reason: "connect"})
-		list, version := p.list()
+		list, version := presentList(t, p)
 		now := time.Now().UnixMilli()
 		want := []protocol.PresenceEntry{
 			{Host: "gw", Mode: "gateway", Reason: "self", Ts: now},
@@ -187,17 +199,17 @@ func TestPresence(t *testing.T) {
 		if p.disconnect(key) {
 			t.Error("disconnect(one of two) = true, want false")
 		}
-		if list, _ := p.list(); len(list) != 2 {
+		if list, _ := presentList(t, p); len(list) != 2 {
 			t.Errorf("list holds %d entries while connected, want 2", len(list))
 		}
 		if !p.disconnect(key) || p.current() != 4 {
 			t.Errorf("disconnect(last) did not raise the version to 4, it is %d", p.current())
 		}
-		if list, _ := p.list(); list[1].Reason != "disconnect" {
+		if list, _ := presentList(t, p); list[1].Reason != "disconnect" {
 			t.Errorf("reason after disconnect = %q, want disconnect", list[1].Reason)
 		}
 		time.Sleep(presenceTTL + time.Second)
-		if list, _ := p.list(); len(list) != 1 {
+		if list, _ := presentList(t, p); len(list) != 1 {
 			t.Errorf("list holds %d entries after the TTL, want only the gateway", len(list))
 		}
 	})
@@ -211,7 +223,7 @@ func TestPresenceIsBounded(t *testing.T) {
 			p.connect(fmt.Sprint(i), protocol.PresenceEntry{Host: fmt.Sprint(i)})
 			time.Sleep(time.Millisecond)
 		}
-		list, _ := p.list()
+		list, _ := presentList(t, p)
 		if len(list) != presenceMax+1 {
 			t.Fatalf("list holds %d entries, want %d and the gateway", len(list), presenceMax)
 		}
