@@ -21,6 +21,7 @@ const (
 var configNeeds = map[string]int{
 	"": configUnused, "help": configUnused, "completion": configUnused, "doctor": configUnused,
 	"demo": configUnused, "protocol": configUnused, "protocol schema": configUnused,
+	"gateway": configUnused, "gateway run": configUnused, // they decide for themselves
 	cobra.ShellCompRequestCmd: configUnused, cobra.ShellCompNoDescRequestCmd: configUnused,
 	"logs": configAnyhow, "health": configAnyhow, "status": configAnyhow,
 	"gateway status": configAnyhow, "gateway probe": configAnyhow, "gateway health": configAnyhow,

@@ -39,6 +39,8 @@ type host struct {
 	fixed *int
 	// port is the one that was tried last.
 	port int
+	// inForce is the configuration of the gateway before this one, nil for the first.
+	inForce *config.Snapshot
 	// restarts receives SIGUSR1, of which one waiting is enough. It listens all the
 	// time, because the signal ends a process that does not.
 	restarts chan os.Signal
@@ -69,12 +71,13 @@ func (h *host) serve(ctx context.Context) error {
 	var gw *gateway.Gateway
 	var a *app
 	file := config.Open(config.Options{
-		Paths: h.paths, Env: os.Getenv, Version: version, AllowLastGood: h.flags.allowLastGood,
+		Paths: h.paths, Env: os.Getenv, Version: version, AllowLastGood: h.flags.allowLastGood, InForce: h.inForce,
 		Log: h.log.With("subsystem", "config"), OnChange: func(c config.Change) { h.changed(c, a, gw) },
 	})
 	if snap := file.Snapshot(); !snap.Valid {
 		return h.invalidConfig(snap)
 	}
+	defer func() { h.inForce = file.Snapshot() }()
 	for _, w := range file.Snapshot().Warnings {
 		h.log.Warn("config: "+w.Message, "path", w.Path)
 	}

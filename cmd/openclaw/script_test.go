@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"interrupted": cmdInterrupted,
 			"gone":        cmdGone,
 			"eventually":  cmdEventually,
+			"field":       cmdField,
 		},
 	})
 }

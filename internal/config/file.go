@@ -39,6 +39,9 @@ type Options struct {
 	// AllowLastGood puts the newest valid backup in force when the file is invalid
 	// at [Open]. Without it the caller refuses to start.
 	AllowLastGood bool
+	// InForce is a configuration that a program keeps when the file has become
+	// invalid, as after a restart inside its process; nil for none.
+	InForce *Snapshot
 	// Version is written into meta.lastTouchedVersion.
 	Version string
 	// OnChange is told what [File.Run] found. It runs on Run's goroutine.
@@ -70,11 +73,24 @@ func Open(opts Options) *File {
 	f := &File{opts: opts, turn: make(chan struct{}, 1), written: make(chan struct{}, 1)}
 	f.turn <- struct{}{}
 	s := Load(opts.Paths, opts.Env)
+	if !s.Valid && opts.InForce != nil {
+		s = keep(opts.InForce, s, "the file has become invalid; the configuration in force stays until it is repaired")
+	}
 	if !s.Valid && opts.AllowLastGood {
 		s = lastGood(opts, s)
 	}
 	f.current.Store(s)
 	return f
+}
+
+// keep returns good with a warning that says what is wrong with bad.
+func keep(good, bad *Snapshot, warning string) *Snapshot {
+	for _, issue := range bad.Problems() {
+		warning += "\n- " + issue.String()
+	}
+	kept := *good
+	kept.Warnings = append([]Issue{{"", warning}}, good.Warnings...)
+	return &kept
 }
 
 // lastGood returns the newest valid backup with a warning, or s when there is
@@ -90,12 +106,7 @@ func lastGood(opts Options, s *Snapshot) *Snapshot {
 		if !good.Valid {
 			continue
 		}
-		warning := "the file is invalid; using " + path + " until it is repaired"
-		for _, issue := range s.Problems() {
-			warning += "\n- " + issue.String()
-		}
-		good.Warnings = append([]Issue{{"", warning}}, good.Warnings...)
-		return good
+		return keep(good, s, "the file is invalid; using "+path+" until it is repaired")
 	}
 	return s
 }

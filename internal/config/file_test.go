@@ -470,3 +470,26 @@ func TestAllowLastGoodRT003(t *testing.T) {
 	_, err := f.Set(t.Context(), h.text(), f.Read().Hash)
 	refused(t, err, "invalid config")
 }
+
+// RT-006: a restart inside the process keeps the configuration in force when the
+// file has become invalid, and takes the repaired one in.
+func TestOpenInForceRT006(t *testing.T) {
+	h := newHome(t).config("{gateway: {port: 1234}}")
+	before := h.open().Snapshot()
+	h.config("{gateway: ")
+	f := Open(Options{Paths: h.paths(), Env: h.getenv, InForce: before})
+	s := f.Snapshot()
+	if !s.Valid || s.Config.Gateway.Port != 1234 {
+		t.Errorf("snapshot = valid %v, port %d, want the one in force", s.Valid, s.Config.Gateway.Port)
+	}
+	if len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0].Message, "JSON5") || len(before.Warnings) != 0 {
+		t.Errorf("warnings = %v, want one that says what is wrong", s.Warnings)
+	}
+	if f.Read().Valid {
+		t.Error("Read = valid, want what lies on disk")
+	}
+	h.config("{gateway: {port: 99}}")
+	if got := Open(Options{Paths: h.paths(), Env: h.getenv, InForce: before}).Snapshot().Config.Gateway.Port; got != 99 {
+		t.Errorf("port of a valid file = %d, want 99", got)
+	}
+}

@@ -25,6 +25,7 @@ const (
 // It returns nil when ctx ends.
 func (f *File) Run(ctx context.Context) error {
 	w := &watcher{file: f, events: make(chan struct{}, 1), applied: f.Snapshot()}
+	w.events <- struct{}{} // it may have changed since it was read
 	notify, err := fsnotify.NewWatcher()
 	if err != nil {
 		f.opts.Log.Warn("cannot watch the configuration, looking every two seconds", "err", err)
