@@ -36,8 +36,8 @@ func (t *Transcript) Append(m turn.Message) (id string, err error) {
 func (t *tape) addMessage(m turn.Message) (string, error) {
 	milestone := m.Role == turn.RoleUser || m.Role == turn.RoleAssistant && m.StopReason != turn.StopToolUse
 	id, err := t.add(lineMessage, string(m.Role), messageBody{m}, milestone)
-	if err == nil && t.c.flushed && t.s.cfg.OnTranscript != nil {
-		t.s.cfg.OnTranscript(t.path)
+	if err == nil && t.s.cfg.OnMessage != nil {
+		t.s.cfg.OnMessage(Appended{AgentID: t.s.cfg.AgentID, SessionID: t.c.header.ID, Path: t.path, ID: id, Message: m, Flushed: t.c.flushed})
 	}
 	return id, err
 }

@@ -26,24 +26,9 @@ const historyBlock = 64 << 10
 // answered, its user message is there already.
 func History(path string, limit, maxBytes int) ([]json.RawMessage, error) {
 	limit, maxBytes = cmp.Or(limit, 200), cmp.Or(maxBytes, 6<<20)
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = os.Open(path + sideSuffix); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read history: %w", err)
-	}
-	defer f.Close()
 	var msgs []json.RawMessage
 	size := 0
-	err = linesBackward(f, func(line []byte) bool {
-		m := messageOf(line)
-		if m == nil {
-			return true
-		}
-		m = shown(m)
+	err := messagesBackward(path, func(m json.RawMessage) bool {
 		if size += len(m); size > maxBytes && len(msgs) > 0 {
 			return false
 		}
@@ -164,12 +149,22 @@ func FirstUserText(path string) (string, error) {
 		return "", fmt.Errorf("read first message: %w", err)
 	}
 	defer f.Close()
-	head := make([]byte, 4*historyBlock)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return "", fmt.Errorf("read first message of %s: %w", path, err)
+	// The message stands near the start, unless a picture comes with it.
+	for _, size := range []int{historyBlock / 4, 4 * historyBlock} {
+		head := make([]byte, size)
+		n, err := f.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read first message of %s: %w", path, err)
+		}
+		if text := firstUserText(head[:n]); text != "" || n < size {
+			return text, nil
+		}
 	}
-	for line := range bytes.Lines(head[:n]) {
+	return "", nil
+}
+
+func firstUserText(head []byte) string {
+	for line := range bytes.Lines(head) {
 		raw := messageOf(line)
 		if raw == nil || roleOf(raw) != string(turn.RoleUser) {
 			continue
@@ -179,8 +174,8 @@ func FirstUserText(path string) (string, error) {
 			continue
 		}
 		if text := chat.StripEnvelope(m.Text()); text != "" {
-			return text, nil
+			return text
 		}
 	}
-	return "", nil
+	return ""
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // The answer of chat.history as the reference gave it for the main chat, in the
-// recording of chat.send: all messages of the file, user text bare.
+// recording of chat.send: all messages of the file, user text bare. System events
+// before a text are not the user's words and left out too.
 func TestHistoryOfTheSample(t *testing.T) {
 	msgs, err := History("testdata/session-main-chat.jsonl", 20, 0)
 	if err != nil {
@@ -38,7 +39,7 @@ func TestHistoryOfTheSample(t *testing.T) {
 		"user text:empty", "assistant", "user text:say hello ch", "assistant text:hello chat",
 		"user text:tool exec {\"", "assistant toolCall:", "toolResult text:from chat", "assistant text:w1 w2 w3 w4 ",
 		"user text:error 400", "assistant", "assistant text:an injected ", "user text:say voice re", "assistant text:voice reply",
-		"user text:System: [202", "assistant text:HEARTBEAT_OK",
+		"user text:Read HEARTBE", "assistant text:HEARTBEAT_OK",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)

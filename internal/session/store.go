@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"openclaw/internal/disk"
+	"openclaw/internal/turn"
 )
 
 var (
@@ -47,11 +48,22 @@ type Config struct {
 	Log *slog.Logger
 	// Now is the clock; default time.Now.
 	Now func() time.Time
-	// OnTranscript is told the path of a transcript after each message that was
-	// written to it. It must not call the store.
-	OnTranscript func(path string)
+	// OnMessage is told of each message after it was added to a transcript. It
+	// must neither block nor call the store.
+	OnMessage func(Appended)
 	// CacheBytes bounds the parsed transcripts kept between runs; default 16 MiB.
 	CacheBytes int64
+}
+
+// Appended is a message that was added to a transcript. The message is shared: it
+// must not be changed.
+type Appended struct {
+	AgentID, SessionID string
+	Path               string // of the transcript
+	ID                 string // of the line
+	Message            turn.Message
+	// Flushed is false while the transcript is kept back until its first answer.
+	Flushed bool
 }
 
 // Store is the sessions of one agent. Its methods are safe for concurrent use.
@@ -93,7 +105,8 @@ type Store struct {
 	journaled  int64 // bytes in journals
 	closed     bool
 
-	logs logCache
+	logs  logCache
+	meter meter
 }
 
 // record is one session in memory. Entries are never changed in place.

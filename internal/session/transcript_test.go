@@ -104,7 +104,9 @@ func lines(t *testing.T, path string) (list []map[string]any) {
 func TestLazyFlush(t *testing.T) {
 	dir := t.TempDir()
 	var told []string
-	s := openStore(t, Config{Dir: dir, OnTranscript: func(path string) { told = append(told, path) }})
+	s := openStore(t, Config{Dir: dir, OnMessage: func(a Appended) {
+		told = append(told, fmt.Sprintf("%s %s %s %v", a.AgentID, a.SessionID, a.Message.Role, a.Flushed))
+	}})
 	tr := openTranscript(t, s, "one")
 	path := tr.Path()
 	if err := tr.Begin(Choice{Provider: "mock", Model: "mock-1", API: "openai-completions", ThinkingLevel: "off"}); err != nil {
@@ -160,8 +162,9 @@ func TestLazyFlush(t *testing.T) {
 	if got[3]["customType"] != "model-snapshot" || got[3]["data"].(map[string]any)["modelApi"] != "openai-completions" {
 		t.Errorf("marker = %v", got[3])
 	}
-	if len(told) != 4 || told[0] != path {
-		t.Errorf("notifications = %v, want one per written message after the first flush", told)
+	wantTold := []string{"main one user false", "main one assistant true", "main one user true", "main one assistant true", "main one toolResult true"}
+	if diff := cmp.Diff(wantTold, told); diff != "" {
+		t.Errorf("notifications (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"one.jsonl"}, names(t, dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
