@@ -3,6 +3,8 @@ package main
 import (
 	"io"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"openclaw/internal/config"
@@ -11,50 +13,100 @@ import (
 )
 
 // logger is the log of a process: a file, and standard error for the gateway.
+// What the configuration says about it may change while it is in use.
 type logger struct {
 	*slog.Logger
-	file *disk.LogFile
-	// level and console change with the configuration.
+	dir            string // of dated files
 	level, console slog.LevelVar
+	redact         atomic.Pointer[logs.Redactor]
 	debug          bool
+
+	mu    sync.Mutex
+	file  *disk.LogFile // nil when it cannot be opened
+	named string        // logging.file, as far as it was opened
 }
 
 // openLog opens the log that the configuration names. With console nil nothing
 // is printed. A file that cannot be opened leaves the console, with a warning:
 // the log is not worth refusing to work.
 func (p *program) openLog(c *config.Config, console io.Writer, debug bool) (*logger, error) {
-	l := &logger{debug: debug}
-	var err error
-	if c.Logging.File != "" {
-		l.file, err = disk.OpenLog(c.Logging.File)
-	} else {
-		l.file, err = disk.OpenDailyLog(p.paths.LogDir(), time.Now)
+	l := &logger{debug: debug, dir: p.paths.LogDir()}
+	redact, err := logs.NewRedactor(c.Logging.RedactPatterns)
+	if err != nil {
+		return nil, err
 	}
-	redact, patternErr := logs.NewRedactor(c.Logging.RedactPatterns)
-	if patternErr != nil {
-		return nil, patternErr
-	}
+	l.redact.Store(redact)
 	cfg := logs.Config{
-		Level: &l.level, Console: console, ConsoleLevel: &l.console, ConsoleStyle: c.Logging.ConsoleStyle,
-		Color: p.io.ErrTTY && !p.io.NoColor || p.io.ForceColor, Redact: redact.Redact,
+		File: l, Level: &l.level, Console: console, ConsoleLevel: &l.console, ConsoleStyle: c.Logging.ConsoleStyle,
+		Color:  p.io.ErrTTY && !p.io.NoColor || p.io.ForceColor,
+		Redact: func(text string) string { return l.redact.Load().Redact(text) },
 	}
 	if cfg.ConsoleStyle == "" && p.io.ErrTTY {
 		cfg.ConsoleStyle = logs.StylePretty
 	}
-	if l.file != nil {
-		cfg.File = l.file
-	}
 	l.Logger = logs.New(cfg)
-	l.apply(c)
+	err = l.open(c.Logging.File)
+	l.setLevels(c)
 	if err != nil {
-		l.file = nil
 		l.Warn("the log file cannot be opened; logging to the console only", "err", err)
 	}
 	return l, nil
 }
 
-// apply sets the levels of a configuration.
+// open opens the file that logging.file names, or the dated one, and closes the
+// one before it.
+func (l *logger) open(name string) error {
+	var file *disk.LogFile
+	var err error
+	if name != "" {
+		file, err = disk.OpenLog(name)
+	} else {
+		file, err = disk.OpenDailyLog(l.dir, time.Now)
+	}
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		_ = l.file.Close() // there is nowhere better to report it
+	}
+	l.file, l.named = file, name
+	return nil
+}
+
+// Write appends a line to the file, if there is one.
+func (l *logger) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return len(line), nil
+	}
+	return l.file.Write(line)
+}
+
+// apply takes what a changed configuration says about logging in.
 func (l *logger) apply(c *config.Config) {
+	l.setLevels(c)
+	if redact, err := logs.NewRedactor(c.Logging.RedactPatterns); err != nil {
+		l.Warn("logging.redactPatterns cannot be used; the patterns before stay", "err", err)
+	} else {
+		l.redact.Store(redact)
+	}
+	l.mu.Lock()
+	same := l.named == c.Logging.File
+	l.mu.Unlock()
+	if same {
+		return
+	}
+	if err := l.open(c.Logging.File); err != nil {
+		l.Warn("the log file cannot be opened; the one before stays", "err", err)
+		return
+	}
+	l.Info("the log goes on here", "file", l.path())
+}
+
+func (l *logger) setLevels(c *config.Config) {
 	set := func(v *slog.LevelVar, name string) {
 		level, err := logs.ParseLevel(name)
 		if err != nil {
@@ -71,6 +123,8 @@ func (l *logger) apply(c *config.Config) {
 
 // path is the file that is written now, "" for none.
 func (l *logger) path() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.file == nil {
 		return ""
 	}
@@ -78,6 +132,8 @@ func (l *logger) path() string {
 }
 
 func (l *logger) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.file != nil {
 		_ = l.file.Close() // there is nowhere left to report it
 	}
