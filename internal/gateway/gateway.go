@@ -67,9 +67,6 @@ type Config struct {
 	Whois func(ctx context.Context, addr netip.Addr) (login string, err error)
 	// Listening is called once with the address, when connections are accepted.
 	Listening func(addr net.Addr, tlsFingerprint string)
-	// Announce tells a session, by its canonical key, what was left to be said after
-	// a restart. It is called soon after the start; without it the log hears it.
-	Announce func(ctx context.Context, sessionKey, text string) error
 	// Ending is called when the gateway begins to end, for whatever reason.
 	Ending func()
 	// Grace is how long runs may take to end on shutdown; default 3 s.
@@ -192,7 +189,7 @@ func (g *Gateway) serve(ctx context.Context, listeners []net.Listener, fingerpri
 	})
 	group.Go(func() error { return g.state.run(groupCtx, g.tellState) })
 	group.Go(func() error {
-		g.tellRestart(groupCtx)
+		g.tellRestart()
 		return nil
 	})
 	group.Go(func() error {

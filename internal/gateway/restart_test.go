@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net"
@@ -245,38 +244,39 @@ func TestSentinelIsToldOnce(t *testing.T) {
 	type said struct{ key, text string }
 	for _, tt := range []struct {
 		name, file string
-		want       []said
+		want       said
 	}{
-		{"none", "", nil},
+		{"none", "", said{}},
 		{"ours", `{"version":1,"payload":{"kind":"config-apply","status":"ok","ts":1,"sessionKey":"work","message":"new colours","stats":{"mode":"config.patch"}}}`,
-			[]said{{"agent:main:work", "The gateway restarted after config.patch. new colours"}}},
-		{"no session", `{"version":1,"payload":{"kind":"restart","status":"ok","ts":1,"message":null}}`, []said{{"agent:main:main", "The gateway restarted."}}},
+			said{"agent:main:work", "The gateway restarted after config.patch. new colours"}},
+		{"no session", `{"version":1,"payload":{"kind":"restart","status":"ok","ts":1,"message":null}}`, said{"agent:main:main", "The gateway restarted."}},
 		{"the reference's", `{"version":1,"payload":{"kind":"update","status":"error","ts":1,"sessionKey":"main","deliveryContext":{"channel":"x"},"threadId":"1","message":null,
 			"doctorHint":"Run: openclaw doctor --non-interactive","stats":{"mode":"git","root":"~/openclaw","reason":"dirty","durationMs":3}}}`,
-			[]said{{"agent:main:main", "The gateway restarted, but git ended with error. Run: openclaw doctor --non-interactive"}}},
-		{"unreadable", `{"version":1,`, nil},
-		{"newer", `{"version":2,"payload":{}}`, nil},
+			said{"agent:main:main", "The gateway restarted, but git ended with error. Run: openclaw doctor --non-interactive"}},
+		{"unreadable", `{"version":1,`, said{}},
+		{"newer", `{"version":2,"payload":{}}`, said{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var got []said
-				before := func(c *Config) {
-					if tt.file != "" {
-						if err := os.WriteFile(filepath.Join(c.StateDir, "restart-sentinel.json"), []byte(tt.file), 0o600); err != nil {
-							t.Fatal(err)
-						}
+				h := newHouse(t, "", func(c *Config) {
+					if tt.file == "" {
+						return
 					}
-					c.Announce = func(_ context.Context, key, text string) error { got = append(got, said{key, text}); return nil }
-				}
-				h := newHouse(t, "", before)
+					if err := os.WriteFile(filepath.Join(c.StateDir, "restart-sentinel.json"), []byte(tt.file), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				})
 				synctest.Wait()
-				h.close()
-				if len(got) != len(tt.want) || len(got) > 0 && got[0] != tt.want[0] {
-					t.Errorf("said %+v, want %+v", got, tt.want)
+				for _, key := range []string{"agent:main:main", "agent:main:work"} {
+					got, _ := h.router.Notices(key)
+					if key == tt.want.key && (len(got) != 1 || got[0] != tt.want.text) || key != tt.want.key && len(got) > 0 {
+						t.Errorf("told %s %q, want %+v", key, got, tt.want)
+					}
 				}
 				if _, err := os.Stat(filepath.Join(h.dir, "restart-sentinel.json")); err == nil {
 					t.Error("restart-sentinel.json is still there")
 				}
+				h.close()
 			})
 		})
 	}

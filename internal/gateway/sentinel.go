@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,8 +75,8 @@ func (g *Gateway) takeSentinel() (protocol.RestartPayload, bool, error) {
 }
 
 // tellRestart says what was left for the time after the restart to the session
-// that it names, or to the main one.
-func (g *Gateway) tellRestart(ctx context.Context) {
+// that it names, or to the main one: it stands before the next prompt.
+func (g *Gateway) tellRestart() {
 	payload, ok, err := g.takeSentinel()
 	if err != nil {
 		g.log.Warn("what was to be said after the restart is lost", "err", err)
@@ -88,12 +87,7 @@ func (g *Gateway) tellRestart(ctx context.Context) {
 	}
 	key := g.settings().canonical(cmp.Or(payload.SessionKey, "main"))
 	g.log.Info("restart is over", "kind", payload.Kind, "status", payload.Status, "session", key)
-	if g.cfg.Announce == nil {
-		return
-	}
-	if err := g.cfg.Announce(ctx, key, restartText(payload)); err != nil {
-		g.log.Warn("restart not announced", "session", key, "err", err)
-	}
+	g.cfg.Router.Notify(key, restartText(payload), "restart")
 }
 
 // restartText says in words what a payload is about.
