@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 			"interrupted": cmdInterrupted,
 			"gone":        cmdGone,
 			"eventually":  cmdEventually,
+			"filled":      cmdFilled,
 			"field":       cmdField,
 		},
 	})
@@ -71,7 +72,8 @@ func setupScript(env *testscript.Env) error {
 			}
 		}
 	}
-	env.Vars = append(vars, "HOME="+home, "TMPDIR="+tmp, "NO_COLOR=1", "STATE="+filepath.Join(home, ".openclaw"))
+	// The race detector would have every program linger for a second at its end.
+	env.Vars = append(vars, "GORACE=atexit_sleep_ms=0", "HOME="+home, "TMPDIR="+tmp, "NO_COLOR=1", "STATE="+filepath.Join(home, ".openclaw"))
 	return nil
 }
 
@@ -274,8 +276,8 @@ func cmdMode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cmdInterrupted runs openclaw, sends it a signal once its output holds a text, and
-// wants it to end with an exit code. Its output is what stdout and stderr check.
+// cmdInterrupted runs openclaw, sends it a signal once its output holds a text (or
+// once "file:<path>" has content), and wants it to end with an exit code.
 //
 //	interrupted INT 130 '[tool] exec' agent --agent main --message …
 func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
@@ -286,11 +288,15 @@ func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = append(os.Environ(), scriptEnv(ts)...)
 	seen := &textWatcher{want: args[2], found: make(chan struct{})}
+	file, wantsFile := strings.CutPrefix(args[2], "file:")
 	cmd.Stdout, cmd.Stderr = seen, seen
 	ts.Check(cmd.Start())
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
 	defer cmd.Process.Kill()
+	if wantsFile && poll(context.Background(), 20*time.Second, func() bool { return fileFilled(ts.MkAbs(file)) }) {
+		close(seen.found)
+	}
 	select {
 	case <-seen.found:
 	case err := <-exited:
@@ -322,6 +328,16 @@ func cmdGone(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// cmdFilled waits until a file has content.
+func cmdFilled(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: filled file")
+	}
+	if !poll(context.Background(), 20*time.Second, func() bool { return fileFilled(ts.MkAbs(args[0])) }) {
+		ts.Fatalf("%s was never filled", args[0])
+	}
+}
+
 // cmdEventually runs openclaw again and again until it succeeds.
 func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
@@ -343,7 +359,7 @@ func cmdEventually(ts *testscript.TestScript, neg bool, args []string) {
 // scriptEnv is the environment of the script that programs care for.
 func scriptEnv(ts *testscript.TestScript) []string {
 	var vars []string
-	for _, name := range []string{"HOME", "PATH", "TMPDIR", "NO_COLOR", "OPENCLAW_GATEWAY_PORT", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"} {
+	for _, name := range []string{"GORACE", "HOME", "PATH", "TMPDIR", "NO_COLOR", "OPENCLAW_GATEWAY_PORT", "OPENCLAW_STATE_DIR", "OPENCLAW_CONFIG_PATH"} {
 		vars = append(vars, name+"="+ts.Getenv(name))
 	}
 	return vars
@@ -357,6 +373,11 @@ func findProgram(ts *testscript.TestScript) string {
 	}
 	ts.Fatalf("openclaw is not in PATH")
 	return ""
+}
+
+func fileFilled(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
 }
 
 func fileExists(path string) bool {
