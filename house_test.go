@@ -27,7 +27,7 @@ var floors = map[string]int{
 	"internal/schema": 0, "internal/sse": 0, "internal/testkit": 0, "internal/turn": 0,
 	"client":          1,
 	"internal/device": 1, "internal/mockllm": 1, "internal/model": 1, "internal/run": 1, "internal/tool": 1,
-	"internal/config": 2, "internal/pairing": 2, "internal/session": 2, "internal/workspace": 2,
+	"internal/config": 2, "internal/ledger": 2, "internal/pairing": 2, "internal/session": 2, "internal/workspace": 2,
 	"internal/agent": 3, "internal/router": 3,
 	"internal/model/anthropic": 4, "internal/model/auth": 4, "internal/model/catalog": 4,
 	"internal/model/offline": 4, "internal/model/openai": 4,
