@@ -21,17 +21,20 @@ type app struct {
 	file   *config.File
 	log    *slog.Logger
 	stores *stores
-	lanes  *lane.Lanes
-	models *models
-	tools  *toolbox
-	agent  *agent.Agent
-	router *router.Router
+	// workspace names the folder of an agent.
+	workspace func(agentID string) string
+	lanes     *lane.Lanes
+	models    *models
+	tools     *toolbox
+	agent     *agent.Agent
+	router    *router.Router
 }
 
 // newApp wires the rooms. emit takes the events of all runs.
 func newApp(p *program, file *config.File, log *slog.Logger, emit func(run.Event)) *app {
 	a := &app{file: file, log: log}
 	a.stores = newStores(p.paths, file.Snapshot, log)
+	a.workspace = func(id string) string { return file.Snapshot().Config.Workspace(p.paths, id) }
 	a.models = newModels(p.paths, file.Snapshot)
 	a.lanes = lane.New(lane.Config{
 		Limits: laneLimits(file.Snapshot().Config),
@@ -45,7 +48,7 @@ func newApp(p *program, file *config.File, log *slog.Logger, emit func(run.Event
 		Runner: a.agent, Lanes: a.lanes, Emit: emit,
 		Config:   func() *config.Config { return file.Snapshot().Config },
 		Sessions: a.stores.of, Models: a.models.of, Status: a.agent.Status,
-		Workspace: func(id string) string { return file.Snapshot().Config.Workspace(p.paths, id) },
+		Workspace: a.workspace,
 		Log:       log.With("subsystem", "router"),
 	})
 	return a

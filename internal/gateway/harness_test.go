@@ -199,6 +199,7 @@ func (h *house) furnish(cfg *Config) {
 	})
 	h.runner.publish = h.router.Publish
 	cfg.Router = h.router
+	cfg.Workspace = func(string) string { return h.dir }
 }
 
 func (h *house) close() {

@@ -114,7 +114,7 @@ func (g *Gateway) heartbeat(cfg *config.Config, id string) protocol.AgentHeartbe
 		Every: h.Every, EveryMs: every(h.Every), Prompt: cmp.Or(h.Prompt, defaultHeartbeat),
 		Target: h.Target, Model: h.Model, AckMaxChars: h.AckMaxChars,
 	}
-	out.Enabled = chosen && out.EveryMs != nil
+	out.Enabled = chosen && out.EveryMs != nil && !g.beats.off.Load()
 	return out
 }
 
@@ -123,7 +123,7 @@ func (g *Gateway) status(_ context.Context, _ *request, _ *protocol.AnyParams) (
 	defaults := g.modelDefaults()
 	r := protocol.StatusResult{
 		Heartbeat:      protocol.StatusHeartbeat{DefaultAgentID: cfg.DefaultAgentID(), Agents: []protocol.StatusAgentHeartbeat{}},
-		ChannelSummary: []string{}, QueuedSystemEvents: []string{},
+		ChannelSummary: []string{}, QueuedSystemEvents: g.queuedEvents(),
 		Sessions: protocol.StatusSessions{
 			Paths: []string{}, Recent: []protocol.StatusSession{}, ByAgent: []protocol.StatusAgentSessions{},
 			Defaults: protocol.StatusSessionDefaults{Model: defaults.Model, ContextTokens: wide(defaults.ContextTokens)},

@@ -235,9 +235,12 @@ func (g *Gateway) sessionsReset(ctx context.Context, _ *request, p *protocol.Ses
 // routerError gives the router's refusals their codes.
 func routerError(err error) *protocol.Error {
 	var refused *router.Error
+	var busy *router.BusyError
 	switch {
 	case errors.As(err, &refused):
 		return invalid(refused.Text)
+	case errors.As(err, &busy):
+		return &protocol.Error{Code: protocol.CodeUnavailable, Message: busy.Error(), Retryable: true, RetryAfterMs: 1000}
 	case errors.Is(err, router.ErrClosing):
 		return &protocol.Error{Code: protocol.CodeUnavailable, Message: protocol.ShutdownStopping, Retryable: true, RetryAfterMs: 1500}
 	}

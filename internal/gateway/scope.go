@@ -40,36 +40,32 @@ func (s scope) name() string {
 // without the right scope even these are refused in the words of their scope.
 var reserved = map[string]scope{
 	"channels.status": scopeRead, "channels.logout": scopeAdmin,
-	"usage.status": scopeRead, "usage.cost": scopeRead,
 	"tts.status": scopeRead, "tts.providers": scopeRead,
 	"tts.enable": scopeWrite, "tts.disable": scopeWrite, "tts.convert": scopeWrite, "tts.setProvider": scopeWrite,
 	"exec.approvals.get": scopeAdmin, "exec.approvals.set": scopeAdmin,
 	"exec.approvals.node.get": scopeAdmin, "exec.approvals.node.set": scopeAdmin,
 	"exec.approval.request": scopeApprovals, "exec.approval.resolve": scopeApprovals,
 	"wizard.start": scopeAdmin, "wizard.next": scopeAdmin, "wizard.cancel": scopeAdmin, "wizard.status": scopeAdmin,
-	"talk.mode":         scopeWrite,
-	"agents.files.list": scopeAdmin, "agents.files.get": scopeAdmin, "agents.files.set": scopeAdmin,
-	"agent.identity.get": scopeRead,
-	"skills.status":      scopeRead, "skills.bins": scopeNode, "skills.install": scopeAdmin, "skills.update": scopeAdmin,
+	"talk.mode":     scopeWrite,
+	"skills.status": scopeRead, "skills.bins": scopeNode, "skills.install": scopeAdmin, "skills.update": scopeAdmin,
 	"update.run":    scopeAdmin,
 	"voicewake.get": scopeRead, "voicewake.set": scopeWrite,
-	"sessions.preview": scopeRead, "sessions.resolve": scopeAdmin, "sessions.delete": scopeAdmin, "sessions.compact": scopeAdmin,
-	"last-heartbeat": scopeRead, "set-heartbeats": scopeAdmin, "wake": scopeWrite,
 	"cron.list": scopeRead, "cron.status": scopeRead, "cron.runs": scopeRead,
 	"cron.add": scopeAdmin, "cron.update": scopeAdmin, "cron.remove": scopeAdmin, "cron.run": scopeAdmin,
 	"node.pair.request": scopePairing, "node.pair.list": scopePairing, "node.pair.approve": scopePairing,
 	"node.pair.reject": scopePairing, "node.pair.verify": scopePairing,
 	"node.rename": scopePairing, "node.list": scopeRead, "node.describe": scopeRead,
 	"node.invoke": scopeWrite, "node.invoke.result": scopeNode, "node.event": scopeNode,
-	"system-event": scopeAdmin, "send": scopeWrite, "poll": scopeAdmin, "browser.request": scopeWrite,
-	"chat.inject": scopeAdmin, "web.login.start": scopeAdmin, "web.login.wait": scopeAdmin,
+	"send": scopeWrite, "poll": scopeAdmin, "browser.request": scopeWrite,
+	"web.login.start": scopeAdmin, "web.login.wait": scopeAdmin,
 }
 
 // reserved4 holds what protocol 4 judges otherwise. See docs/protocol.md#protocol-4-scopes.
 var reserved4 = map[string]scope{
 	protocol.MethodConfigGet: scopeRead, protocol.MethodConfigSchema: scopeRead,
-	"agents.files.list": scopeRead, "agents.files.get": scopeRead,
-	"poll": scopeWrite, "sessions.resolve": scopeRead,
+	protocol.MethodAgentsFilesList: scopeRead, protocol.MethodAgentsFilesGet: scopeRead,
+	protocol.MethodSessionsResolve: scopeRead,
+	"poll":                         scopeWrite,
 }
 
 // grants is what a connection may do, worked out once in the handshake.
