@@ -232,8 +232,8 @@ func (p *program) agentFailed(conn *link, limit context.Context, params protocol
 		}
 		return conn.explain(protocol.MethodAgent, err)
 	case errors.As(err, &closed):
-		return &cli.Error{Text: "the connection to the gateway was lost during the turn", Err: closed,
-			Hints: []string{"the turn may still be running there: " + p.waitHint(params.IdempotencyKey)}}
+		return cli.Fail("the connection to the gateway was lost during the turn: "+closeText(closed),
+			"the turn may still be running there: "+p.waitHint(params.IdempotencyKey))
 	case limit.Err() != nil:
 		return cli.Fail("the gateway did not finish the turn in time", p.waitHint(params.IdempotencyKey))
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -132,11 +133,19 @@ func (l *link) explain(method string, err error) error {
 		}
 		return e
 	case errors.As(err, &closed):
-		return &cli.Error{Text: fmt.Sprintf("the gateway closed the connection during %s", method), Err: closed}
+		return cli.Fail(fmt.Sprintf("the connection to the gateway ended during %s: %s", method, closeText(closed)))
 	case errors.Is(err, context.DeadlineExceeded):
 		return cli.Fail(fmt.Sprintf("no answer to %s within %s", method, l.timeout), "raise --timeout, or look at the gateway's log")
 	}
 	return err
+}
+
+// closeText says how a connection ended.
+func closeText(c *client.CloseError) string {
+	if c.Code == 1006 {
+		return "it broke (1006)"
+	}
+	return fmt.Sprintf("the gateway closed it (%s)", joinNonEmpty(" ", strconv.Itoa(c.Code), c.Reason))
 }
 
 // callOnce connects, calls one method and returns its raw answer.
