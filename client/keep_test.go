@@ -119,17 +119,3 @@ func TestTLSFingerprint(t *testing.T) {
 	o.TLSFingerprint = "SHA256:" + strings.ToUpper(pin[:32]) + ":" + pin[32:]
 	dialTest(t, o)
 }
-
-func TestNormalizeFingerprint(t *testing.T) {
-	want := strings.Repeat("ab", 32)
-	for _, s := range []string{want, " sha256:" + want + " ", "SHA-256" + want, strings.ToUpper(want), strings.Repeat("AB:", 32)} {
-		if got, err := NormalizeFingerprint(s); err != nil || got != want {
-			t.Errorf("NormalizeFingerprint(%q) = %q, %v, want %q", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "abc", want + "00", "sha256"} {
-		if got, err := NormalizeFingerprint(s); err == nil {
-			t.Errorf("NormalizeFingerprint(%q) = %q, want an error", s, got)
-		}
-	}
-}

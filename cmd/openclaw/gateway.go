@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -126,20 +125,6 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 		return p.startError(err, h.port)
 	}
 	return nil
-}
-
-// tellReady says that the gateway takes connections, and what is worth knowing.
-func (p *program) tellReady(log *logger, a *app, addr net.Addr, fingerprint string) {
-	attrs := []any{"subsystem", "gateway", "url", "ws://" + addr.String(), "version", version, "pid", os.Getpid()}
-	if fingerprint != "" {
-		attrs = append(attrs, "tlsSha256", fingerprint)
-	}
-	log.Info("gateway ready", attrs...)
-	if a.models.base.Offline() {
-		log.Warn("no model is connected: " + a.models.base.OfflineReason())
-		return
-	}
-	log.Info("default model", "subsystem", "models", "model", a.models.base.Default().String())
 }
 
 // startError gives a refused start its words.

@@ -151,12 +151,12 @@ func (p *program) gatewayState(ctx context.Context, f gatewayFlags, probe bool) 
 
 // secretNote says when the environment hides a secret of the config file.
 func (p *program) secretNote() string {
-	for name, stored := range map[string]string{
-		"TOKEN":    p.snapshot().Config.Gateway.Auth.Token.Reveal(),
-		"PASSWORD": p.snapshot().Config.Gateway.Auth.Password.Reveal(),
+	auth := p.snapshot().Config.Gateway.Auth
+	for _, s := range []struct{ name, env, stored string }{
+		{"token", envSecret("TOKEN"), auth.Token.Reveal()}, {"password", envSecret("PASSWORD"), auth.Password.Reveal()},
 	} {
-		if env := envSecret(name); env != "" && stored != "" && env != stored {
-			return "OPENCLAW_GATEWAY_" + name + " differs from the config file and wins"
+		if _, note := secretSource(s.name, "", s.env, s.stored); note != "" {
+			return note
 		}
 	}
 	return ""

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -111,7 +113,7 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 		h.port = *pinned
 	}
 	return gateway.New(gateway.Config{
-		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices, Workspace: a.workspace,
+		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices,
 		ConfigPath: h.paths.ConfigPath, StateDir: h.paths.StateDir, TempDir: os.TempDir(),
 		Version: version, Host: name, Kernel: kernelRelease(),
 		Port: pinned, Bind: f.bind, AuthMode: f.auth,
@@ -122,9 +124,55 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 			if at, ok := addr.(*net.TCPAddr); ok && h.fixed != nil {
 				h.fixed = &at.Port
 			}
-			h.tellReady(h.log, a, addr, fingerprint)
+			h.tellReady(a, addr, fingerprint)
 		},
 	})
+}
+
+// tellReady says that the gateway takes connections, and what is worth knowing.
+func (h *host) tellReady(a *app, addr net.Addr, fingerprint string) {
+	attrs := []any{"subsystem", "gateway", "url", "ws://" + addr.String(), "version", version, "pid", os.Getpid()}
+	if fingerprint != "" {
+		attrs[3] = "wss://" + addr.String()
+		attrs = append(attrs, "tlsSha256", fingerprint)
+	}
+	auth := a.file.Snapshot().Config.Gateway.Auth
+	for _, s := range []struct{ name, flag, env, stored string }{
+		{"token", h.flags.token, envSecret("TOKEN"), auth.Token.Reveal()},
+		{"password", h.flags.password, envSecret("PASSWORD"), auth.Password.Reveal()},
+	} {
+		from, note := secretSource(s.name, s.flag, s.env, s.stored)
+		if from != "" {
+			attrs = append(attrs, s.name+"From", from)
+		}
+		if note != "" {
+			h.log.Warn(note, "subsystem", "gateway")
+		}
+	}
+	h.log.Info("gateway ready", attrs...)
+	if a.models.base.Offline() {
+		h.log.Warn("no model is connected: " + a.models.base.OfflineReason())
+		return
+	}
+	h.log.Info("default model", "subsystem", "models", "model", a.models.base.Default().String())
+}
+
+// secretSource names where a secret of the gateway is from; the first one present
+// wins. Note says when another source holds another one.
+func secretSource(name, flag, env, stored string) (from, note string) {
+	type source struct{ where, value string }
+	present := slices.DeleteFunc([]source{
+		{"--" + name, flag}, {"OPENCLAW_GATEWAY_" + strings.ToUpper(name), env}, {"gateway.auth." + name, stored},
+	}, func(s source) bool { return s.value == "" })
+	if len(present) == 0 {
+		return "", ""
+	}
+	for _, other := range present[1:] {
+		if other.value != present[0].value {
+			return present[0].where, fmt.Sprintf("%s differs from %s and wins", present[0].where, other.where)
+		}
+	}
+	return present[0].where, ""
 }
 
 // changed takes a changed configuration in, as far as it is not read anyway

@@ -1,7 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"os"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -22,4 +27,47 @@ func cmdField(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s in %s is absent", args[2], args[1])
 	}
 	ts.Setenv(args[0], jsonText(value))
+}
+
+// cmdLogField sets a variable to a field of the last line of a log file with a
+// message.
+//
+//	logfield PIN gateway.log 'gateway ready' tlsSha256
+func cmdLogField(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: logfield VARIABLE file message path")
+	}
+	value, found := any(nil), false
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		var doc any
+		if json.Unmarshal([]byte(line), &doc) != nil {
+			continue // another program's line
+		}
+		if message, _ := walkJSON(doc, "message"); message == args[2] {
+			value, found = walkJSON(doc, args[3])
+		}
+	}
+	if !found {
+		ts.Fatalf("no line of %s says %q with %s", args[1], args[2], args[3])
+	}
+	ts.Setenv(args[0], jsonText(value))
+}
+
+// cmdTimes waits until a file holds a text a number of times.
+//
+//	times gateway.log 'gateway ready' 2
+func cmdTimes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: times file text n")
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	got := 0
+	if !poll(context.Background(), 20*time.Second, func() bool {
+		data, _ := os.ReadFile(ts.MkAbs(args[0])) // it may not be there yet
+		got = strings.Count(string(data), args[1])
+		return got >= want
+	}) {
+		ts.Fatalf("%s holds %q %d times, want %d", args[0], args[1], got, want)
+	}
 }

@@ -49,6 +49,8 @@ func TestScripts(t *testing.T) {
 			"eventually":  cmdEventually,
 			"filled":      cmdFilled,
 			"field":       cmdField,
+			"logfield":    cmdLogField,
+			"times":       cmdTimes,
 		},
 	})
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"net/url"
@@ -24,7 +24,8 @@ import (
 // See docs/commands/openclaw.md.
 type gatewayFlags struct {
 	url, token, password string
-	timeout              int // milliseconds
+	fingerprint          string // of the certificate
+	timeout              int    // milliseconds
 	final                bool
 	json                 bool
 }
@@ -39,6 +40,7 @@ func (f *gatewayFlags) registerTarget(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.url, "url", "", "the gateway to talk to (ws://host:port or wss://host:port)")
 	cmd.Flags().StringVar(&f.token, "token", "", "the gateway's token")
 	cmd.Flags().StringVar(&f.password, "password", "", "the gateway's password")
+	cmd.Flags().StringVar(&f.fingerprint, "tls-fingerprint", "", "SHA-256 of the gateway's certificate, instead of a certificate authority")
 }
 
 func (f *gatewayFlags) registerFinal(cmd *cobra.Command) {
@@ -81,13 +83,15 @@ func (p *program) target(f gatewayFlags) (target, error) {
 		t := target{URL: strings.TrimSpace(gw.Remote.URL), Source: "gateway.remote.url", Kind: kindRemote, Stored: true,
 			TokenSource: "gateway.remote", Fingerprint: gw.Remote.TLSFingerprint,
 			Token: protocol.Secret(gw.Remote.Token.Reveal()), Password: protocol.Secret(gw.Remote.Password.Reveal())}
-		return t.override(f), t.check()
+		t = t.override(f)
+		return t, t.check()
 	}
 	t, err := p.localTarget()
 	if gw.Mode == "remote" {
 		t.Note = "gateway.mode is remote but gateway.remote.url is not set; using the gateway on this machine"
 	}
-	return t.override(f), err
+	t = t.override(f)
+	return t, errors.Join(err, t.check())
 }
 
 func explicitTarget(f gatewayFlags) (target, error) {
@@ -97,11 +101,16 @@ func explicitTarget(f gatewayFlags) (target, error) {
 		return t, cli.Fail("--url needs --token or --password: stored secrets are not sent to a gateway named on the command line",
 			"add --token <the gateway's token>")
 	}
+	t = t.override(f)
 	return t, t.check()
 }
 
-// override puts secrets of the command line in the place of stored ones.
+// override puts secrets and the fingerprint of the command line in the place of
+// stored ones.
 func (t target) override(f gatewayFlags) target {
+	if f.fingerprint != "" {
+		t.Fingerprint = f.fingerprint
+	}
 	if f.token != "" || f.password != "" {
 		t.Token, t.Password = protocol.Secret(f.token), protocol.Secret(f.password)
 		t.TokenSource, t.Stored = "the command line", false
@@ -113,6 +122,16 @@ func (t target) check() error {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "ws" && u.Scheme != "wss" {
 		return cli.Fail(fmt.Sprintf("%q (from %s) is no gateway address", t.URL, t.Source), "write it as ws://host:port or wss://host:port")
+	}
+	if t.Fingerprint == "" {
+		return nil
+	}
+	if u.Scheme != "wss" {
+		return cli.Fail(fmt.Sprintf("a TLS fingerprint needs a wss:// address, but %s (from %s) is none", t.URL, t.Source),
+			"write the address as wss://…, or turn gateway.tls on")
+	}
+	if _, err := protocol.NormalizeFingerprint(t.Fingerprint); err != nil {
+		return cli.Hint(err, "the gateway writes it into its log as tlsSha256 when it starts")
 	}
 	return nil
 }
@@ -159,6 +178,9 @@ func secretOf(env, stored, envName, key string) (protocol.Secret, string) {
 func (p *program) localFingerprint(tls config.GatewayTLS) (string, error) {
 	path := cmp.Or(tls.CertPath, p.paths.State("gateway", "tls", "gateway-cert.pem"))
 	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // it is made by the gateway's first start
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the gateway's certificate: %w", err)
 	}
@@ -166,8 +188,7 @@ func (p *program) localFingerprint(tls config.GatewayTLS) (string, error) {
 	if block == nil {
 		return "", fmt.Errorf("read the gateway's certificate: %s holds none", path)
 	}
-	sum := sha256.Sum256(block.Bytes)
-	return hex.EncodeToString(sum[:]), nil
+	return protocol.Fingerprint(block.Bytes), nil
 }
 
 // loopback reports whether the target is this very machine.

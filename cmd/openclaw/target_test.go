@@ -28,7 +28,7 @@ func programWith(t *testing.T, text string) *program {
 func TestTarget(t *testing.T) {
 	const (
 		local  = `{ gateway: { mode: "local", port: 20000, auth: { token: "local-token" } } }`
-		remote = `{ gateway: { mode: "remote", auth: { token: "local-token" }, remote: { url: "wss://there:443", token: "remote-token", tlsFingerprint: "ab" } } }`
+		remote = `{ gateway: { mode: "remote", auth: { token: "local-token" }, remote: { url: "wss://there:443", token: "remote-token", tlsFingerprint: "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824" } } }`
 	)
 	tests := []struct {
 		name, config string
@@ -45,7 +45,7 @@ func TestTarget(t *testing.T) {
 		{"flag over everything", local, gatewayFlags{token: "flag-token"}, map[string]string{"OPENCLAW_GATEWAY_TOKEN": "env-token"},
 			target{URL: "ws://127.0.0.1:20000", Source: "local loopback", Kind: "local", Token: "flag-token", TokenSource: "the command line"}},
 		{"remote", remote, gatewayFlags{}, map[string]string{"OPENCLAW_GATEWAY_TOKEN": "env-token"},
-			target{URL: "wss://there:443", Source: "gateway.remote.url", Kind: "remote", Token: "remote-token", TokenSource: "gateway.remote", Fingerprint: "ab", Stored: true}},
+			target{URL: "wss://there:443", Source: "gateway.remote.url", Kind: "remote", Token: "remote-token", TokenSource: "gateway.remote", Fingerprint: "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Stored: true}},
 		{"named", remote, gatewayFlags{url: "ws://other:1", password: "pw"}, nil,
 			target{URL: "ws://other:1", Source: "--url", Kind: "cli", Password: "pw", TokenSource: "the command line", Explicit: true}},
 		{"remote without an address", `{ gateway: { mode: "remote" } }`, gatewayFlags{}, nil,

@@ -36,8 +36,6 @@ type Config struct {
 	Models Models
 	// Devices is the device pairing store.
 	Devices *pairing.Devices
-	// Workspace names the folder of an agent.
-	Workspace func(agentID string) string
 
 	// ConfigPath and StateDir are told to admins; StateDir also holds the TLS files.
 	ConfigPath, StateDir string
@@ -95,8 +93,6 @@ type Gateway struct {
 	limiter  failureLimiter
 	preauth  addrCounter
 	restarts *restarts
-	beats    heartbeats
-	costs    costs
 	// schemaDoc describes the config file; it is made on first use.
 	schemaDoc func() ([]byte, error)
 
@@ -161,6 +157,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
+	}
+	for _, text := range g.cautions(g.settings().of, plan) {
+		g.log.Warn(text)
 	}
 	return g.serve(ctx, listeners, plan.fingerprint)
 }

@@ -84,6 +84,7 @@ type plan struct {
 	port        int
 	tls         *tls.Config
 	fingerprint string
+	expires     time.Time // of the certificate
 }
 
 // planFor works out the listener that a configuration asks for and refuses a
@@ -113,9 +114,11 @@ func (g *Gateway) planFor(snap *config.Snapshot) (plan, error) {
 	}
 	if gw.TLS.Enabled {
 		files := tlsFilesOf(g.cfg.StateDir, gw.TLS.CertPath, gw.TLS.KeyPath, gw.TLS.AutoGenerate)
+		files.ca = gw.TLS.CAPath
 		if p.tls, p.fingerprint, err = files.load(); err != nil {
 			return plan{}, fmt.Errorf("gateway.tls: %w", err)
 		}
+		p.expires = p.tls.Certificates[0].Leaf.NotAfter
 	}
 	return p, nil
 }

@@ -3,11 +3,9 @@ package gateway
 import (
 	"crypto/rand"
 	"crypto/rsa"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -18,15 +16,21 @@ import (
 	"time"
 
 	"openclaw/internal/disk"
+	"openclaw/protocol"
 )
 
 // certLifetime is how long a generated certificate is valid.
 const certLifetime = 3650 * 24 * time.Hour
 
+// maxChain bounds the file of CA certificates.
+const maxChain = 1 << 20
+
 // tlsFiles says where certificate and key lie and whether they may be made.
 type tlsFiles struct {
 	cert, key    string
 	autoGenerate bool
+	// ca holds certificates that complete the chain of cert; "" for none.
+	ca string
 }
 
 // tlsFilesOf fills in the default places under the state folder.
@@ -53,13 +57,43 @@ func (f tlsFiles) load() (*tls.Config, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("load certificate: %w", err)
 	}
-	sum := sha256.Sum256(pair.Certificate[0])
+	if f.ca != "" {
+		chain, err := readChain(f.ca)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(pair.Certificate) == 1 {
+			pair.Certificate = append(pair.Certificate, chain...)
+		}
+	}
 	return &tls.Config{
 		MinVersion:   tls.VersionTLS13,
 		Certificates: []tls.Certificate{pair},
 		// Upgrades need HTTP/1.1.
 		NextProtos: []string{"http/1.1"},
-	}, hex.EncodeToString(sum[:]), nil
+	}, protocol.Fingerprint(pair.Certificate[0]), nil
+}
+
+// readChain reads certificates from a PEM file.
+func readChain(path string) ([][]byte, error) {
+	data, err := disk.ReadFile(path, maxChain)
+	if err != nil {
+		return nil, fmt.Errorf("load CA certificates: %w", err)
+	}
+	var chain [][]byte
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			break
+		}
+		if block.Type == "CERTIFICATE" {
+			chain = append(chain, block.Bytes)
+		}
+	}
+	if len(chain) == 0 {
+		return nil, fmt.Errorf("load CA certificates: %s holds none", path)
+	}
+	return chain, nil
 }
 
 func missing(path string) bool {
