@@ -113,7 +113,7 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 		h.port = *pinned
 	}
 	return gateway.New(gateway.Config{
-		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices,
+		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices, Workspace: a.workspace,
 		ConfigPath: h.paths.ConfigPath, StateDir: h.paths.StateDir, TempDir: os.TempDir(),
 		Version: version, Host: name, Kernel: kernelRelease(),
 		Port: pinned, Bind: f.bind, AuthMode: f.auth,

@@ -36,6 +36,8 @@ type Config struct {
 	Models Models
 	// Devices is the device pairing store.
 	Devices *pairing.Devices
+	// Workspace names the folder of an agent.
+	Workspace func(agentID string) string
 
 	// ConfigPath and StateDir are told to admins; StateDir also holds the TLS files.
 	ConfigPath, StateDir string
@@ -93,6 +95,8 @@ type Gateway struct {
 	limiter  failureLimiter
 	preauth  addrCounter
 	restarts *restarts
+	beats    heartbeats
+	costs    costs
 	// schemaDoc describes the config file; it is made on first use.
 	schemaDoc func() ([]byte, error)
 
