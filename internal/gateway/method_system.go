@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"sync/atomic"
 
@@ -11,10 +12,14 @@ import (
 // systemEvent takes a word from a device: about itself, which updates presence and
 // reaches the main session as far as it is news, or anything else, which reaches
 // the main session as it is.
-func (g *Gateway) systemEvent(_ context.Context, _ *request, p *protocol.SystemEventParams) (any, error) {
+func (g *Gateway) systemEvent(_ context.Context, q *request, p *protocol.SystemEventParams) (any, error) {
 	text := strings.TrimSpace(p.Text)
 	if text == "" {
 		return nil, invalid("text required")
+	}
+	var only struct{ LastInputSeconds float64 }
+	if json.Unmarshal(q.params, &only) != nil {
+		p.LastInputSeconds = nil // a wrong type leaves a zero behind
 	}
 	key, entry := reported(p, text)
 	before, after := g.presence.report(key, entry)
