@@ -78,7 +78,7 @@ func (p *program) dialTarget(ctx context.Context, t target, o dialOptions) (*cli
 // when it gets its secret, so that reading commands leave no file behind.
 func (p *program) identify(opts *client.Options, t target) error {
 	path := p.paths.State("identity", "device.json")
-	if _, err := os.Stat(path); err != nil && t.loopback() {
+	if _, err := os.Stat(path); err != nil && t.loopback() && t.Kind != kindRemote {
 		// Without a device only the mode of the command line has any rights.
 		opts.Client.Mode = protocol.ModeCLI
 		return nil
@@ -230,7 +230,7 @@ func (p *program) refusalHints(t target, refusal *protocol.Error) []string {
 	case protocol.DetailPairingRequired:
 		var d protocol.ConnectErrorDetails
 		_ = json.Unmarshal(refusal.Details, &d) // without an id the hint is shorter
-		return []string{fmt.Sprintf(`approve this device on the gateway's machine: %s gateway call device.pair.approve --params '{"requestId":%q}'`, p.name, d.RequestID)}
+		return []string{fmt.Sprintf("approve this device on the gateway's machine: %s devices approve %s", p.name, d.RequestID)}
 	case protocol.DetailRateLimited:
 		return []string{fmt.Sprintf("too many wrong secrets; try again in %s", time.Duration(refusal.RetryAfterMs)*time.Millisecond)}
 	}

@@ -20,6 +20,7 @@ var commands = []func(*program) *cobra.Command{
 	logsCommand,
 	configCommand,
 	modelsCommand,
+	devicesCommand,
 	doctorCommand,
 	completionCommand,
 	protocolCommand,

@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"log"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -70,4 +75,25 @@ func cmdTimes(ts *testscript.TestScript, neg bool, args []string) {
 	}) {
 		ts.Fatalf("%s holds %q %d times, want %d", args[0], args[1], got, want)
 	}
+}
+
+// cmdProxy starts a proxy in front of a gateway and sets a variable to its URL:
+// what comes through it is from afar.
+//
+//	proxy FAR $PORT
+func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: proxy VARIABLE port")
+	}
+	target := &url.URL{Scheme: "http", Host: "127.0.0.1:" + args[1]}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			r.Out.Host = r.In.Host
+			r.Out.Header.Set("X-Forwarded-For", "203.0.113.9")
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+	})
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], "ws"+strings.TrimPrefix(server.URL, "http"))
 }

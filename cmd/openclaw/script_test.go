@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 			"field":       cmdField,
 			"logfield":    cmdLogField,
 			"times":       cmdTimes,
+			"proxy":       cmdProxy,
 		},
 	})
 }
