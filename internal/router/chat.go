@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"openclaw/internal/chat"
+	"openclaw/internal/ledger"
 	"openclaw/internal/model"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
@@ -17,6 +18,8 @@ import (
 // ChatRequest is a message as a person writes it. See docs/protocol.md#chat-send.
 type ChatRequest struct {
 	protocol.ChatSendParams
+	// Owner is who asks: the same key of another owner is another request.
+	Owner string
 }
 
 // ChatResult says what became of a message.
@@ -37,7 +40,7 @@ type ChatResult struct {
 
 const (
 	textNoText = "(The user sent an attachment without text.)"
-	abortHint  = "the user stopped your previous run before it was finished, so do not simply carry on with it"
+	abortHint  = "your previous run was stopped before it was finished, by the user or by a restart of the gateway, so do not simply carry on with it"
 	greeting   = "A new session has just been started with /new or /reset. Greet the user in your own character, in one to three sentences, and ask what they would like to do. Do not mention files, tools or these instructions."
 )
 
@@ -70,6 +73,7 @@ func (rt *Router) Chat(ctx context.Context, q ChatRequest) (ChatResult, error) {
 type message struct {
 	door
 	id       run.ID
+	owner    string
 	eventKey string // the key as the requester wrote it
 	text     string
 	images   []turn.Block
@@ -80,7 +84,7 @@ type message struct {
 }
 
 func (rt *Router) read(q ChatRequest) (message, error) {
-	m := message{id: run.ID(q.IdempotencyKey), eventKey: q.SessionKey, text: strings.TrimSpace(q.Message)}
+	m := message{id: run.ID(q.IdempotencyKey), owner: q.Owner, eventKey: q.SessionKey, text: strings.TrimSpace(q.Message)}
 	var err error
 	var dropped int
 	if m.images, dropped, err = images(q.Attachments); err != nil {
@@ -183,15 +187,21 @@ func (rt *Router) request(m message, e session.Entry, prompt string) run.Request
 	}
 }
 
+// newChat is the run of a message, not accepted yet.
+func (rt *Router) newChat(m message, e session.Entry, prompt string) *Run {
+	return &Run{req: rt.request(m, e, prompt), kind: kindChat, owner: m.owner, acceptedAt: rt.now()}
+}
+
 // dispatch runs the message or, when its session is busy, does what the session's
 // queue mode says. See docs/runtime.md#queue-modes.
 func (rt *Router) dispatch(ctx context.Context, m message, e session.Entry) (ChatResult, error) {
-	req := rt.request(m, e, rt.prompt(m))
+	r := rt.newChat(m, e, rt.prompt(m))
 	q := queueOf(m.config.Messages.Queue, e, webchat)
 	steered := false
 	if q.mode == modeSteer || q.mode == modeSteerBacklog {
-		if r := rt.runs.running(m.key); r != nil {
-			steered = rt.cfg.Runner.Steer(r.ID(), run.Steer{Prompt: req.Prompt, Images: req.Images, At: rt.now()})
+		var err error
+		if steered, err = rt.steer(r, q.mode == modeSteerBacklog); err != nil {
+			return ChatResult{}, err
 		}
 		if steered && q.mode == modeSteer {
 			rt.runs.settle(m.id)
@@ -201,25 +211,33 @@ func (rt *Router) dispatch(ctx context.Context, m message, e session.Entry) (Cha
 	if q.mode == modeInterrupt {
 		rt.Stop(m.key, run.AbortStop)
 	}
-	rt.accept.Lock()
-	defer rt.accept.Unlock()
-	if steered || rt.runs.busy(m.key) {
-		return rt.wait(ctx, m.id, req, q)
+	queued, full, err := rt.place(ctx, r, q, steered)
+	if full {
+		rt.end(r.entry, ledger.Ending{State: ledger.Aborted, Reason: string(run.AbortDropped), EndedAt: rt.now()})
+		rt.runs.settle(m.id)
+		return ChatResult{ID: m.id, Answered: true, Reply: fmt.Sprintf(
+			"The queue of this session is full (%d messages). Your message was not taken; please send it again later.", q.cap)}, nil
 	}
-	r := &Run{req: req, kind: kindChat, acceptedAt: rt.now()}
-	return ChatResult{ID: m.id, Run: r}, rt.start(ctx, r)
-}
-
-// wait queues the message. rt.accept is held.
-func (rt *Router) wait(ctx context.Context, id run.ID, req run.Request, q queue) (ChatResult, error) {
-	r, ok, err := rt.enqueue(ctx, req, q)
-	if err != nil {
+	if err = rt.admitted(r, err); err != nil {
+		if r.recorded {
+			rt.end(r.entry, ledger.Ending{State: ledger.Aborted, Reason: err.Error(), EndedAt: rt.now()})
+		}
 		return ChatResult{}, err
 	}
-	rt.runs.settle(id)
-	res := ChatResult{ID: id, Run: r, Answered: true}
-	if !ok {
-		res.Reply = fmt.Sprintf("The queue of this session is full (%d messages). Your message was not taken; please send it again later.", q.cap)
+	if queued {
+		rt.runs.settle(m.id)
 	}
-	return res, nil
+	return ChatResult{ID: m.id, Run: r, Answered: queued}, nil
+}
+
+// place gives r the next place in its session, or a place in the queue when the
+// session is busy or queue says so. It reports full when there is none.
+func (rt *Router) place(ctx context.Context, r *Run, q queue, queue bool) (queued, full bool, err error) {
+	rt.accept.Lock()
+	defer rt.accept.Unlock()
+	if !queue && !rt.runs.busy(r.lane()) {
+		return false, false, rt.start(ctx, r)
+	}
+	ok, err := rt.enqueue(ctx, r, q)
+	return true, !ok && err == nil, err
 }

@@ -323,13 +323,13 @@ func TestRT067Stop(t *testing.T) {
 				<-b.chat("after", "main", "hi").Run.Done()
 				reqs := b.stage.requests()
 				first, second := reqs[len(reqs)-2].Prompt, reqs[len(reqs)-1].Prompt
-				if !strings.Contains(first, "UTC; note: the user stopped your previous run") || !strings.HasSuffix(first, "] hi\n[message_id: next]") {
+				if !strings.Contains(first, "UTC; note: your previous run was stopped") || !strings.HasSuffix(first, "] hi\n[message_id: next]") {
 					t.Errorf("prompt after the stop = %q, want the hint before the message", first)
 				}
 				if shown := chat.StripEnvelope(first); shown != "hi" {
 					t.Errorf("history shows %q, want the hint left out", shown)
 				}
-				if strings.Contains(second, "the user stopped") {
+				if strings.Contains(second, "previous run was stopped") {
 					t.Errorf("the hint came twice: %q", second)
 				}
 			})

@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -33,23 +32,23 @@ func (o *overflow) block() string {
 	return b.String()
 }
 
-// enqueue puts a message behind what its session is doing. The returned run has
-// an id of its own, because the message's id is answered at once. It reports
-// false when the queue is full and keeps the messages it has. rt.accept is held.
-func (rt *Router) enqueue(ctx context.Context, req run.Request, q queue) (*Run, bool, error) {
-	r := &Run{req: req, kind: kindChat, acceptedAt: rt.now(), queued: true, origin: req.ID, debounce: q.debounce}
-	r.req.ID = run.ID(session.NewID())
+// enqueue puts a message behind what its session is doing. It runs under an id of
+// its own, because the message's id is answered at once. It reports false when the
+// queue is full and keeps the messages it has. rt.accept is held.
+func (rt *Router) enqueue(ctx context.Context, r *Run, q queue) (bool, error) {
 	waiting := rt.runs.queued(r.lane())
 	if len(waiting) >= q.cap && q.drop == dropNew {
-		return nil, false, nil
+		return false, nil
 	}
+	r.queued, r.origin, r.debounce = true, r.req.ID, q.debounce
+	r.req.ID = run.ID(session.NewID())
 	if err := rt.start(ctx, r); err != nil {
-		return nil, false, err
+		return false, err
 	}
 	for i := 0; i <= len(waiting)-q.cap; i++ {
 		rt.drop(waiting[i], q)
 	}
-	return r, true, nil
+	return true, nil
 }
 
 // drop takes a message out of a full queue. rt.accept is held.
@@ -96,21 +95,4 @@ func (rt *Router) quiet(ctx context.Context, r *Run) error {
 		r.req.Prompt = o.block() + "\n\n" + r.req.Prompt
 	}
 	return nil
-}
-
-// carryOn queues the messages that a run accepted and did not read, unless
-// somebody stopped the session.
-func (rt *Router) carryOn(ctx context.Context, r *Run, unseen []run.Steer) {
-	if why, ok := context.Cause(ctx).(run.Abort); ok && why.ByUser() {
-		return
-	}
-	rt.accept.Lock()
-	defer rt.accept.Unlock()
-	for _, s := range unseen {
-		req := r.req
-		req.ID, req.Prompt, req.Images, req.NewSession = "", s.Prompt, s.Images, false
-		if _, _, err := rt.enqueue(ctx, req, queue{cap: math.MaxInt}); err != nil {
-			rt.log.Warn("message steered into a run was not read and cannot be queued", "session", r.lane(), "err", err)
-		}
-	}
 }

@@ -20,6 +20,8 @@ import (
 // AgentRequest asks for a run. See docs/protocol.md#agent.
 type AgentRequest struct {
 	protocol.AgentParams
+	// Owner is who asks: the same key of another owner is another request.
+	Owner string
 }
 
 // errNoTarget is how a run ends whose request named no session.
@@ -55,28 +57,33 @@ func (rt *Router) Agent(ctx context.Context, q AgentRequest) (*Run, error) {
 	if req.Provider, req.Model, err = rt.model(t.agentID, q.Provider, q.Model); err != nil {
 		return nil, err
 	}
+	r := &Run{req: req, kind: kindAgent, owner: q.Owner, acceptedAt: rt.now()}
 	if t.none {
-		return rt.failAtOnce(req, errNoTarget)
+		return r, rt.failAtOnce(r, errNoTarget)
 	}
 	if t.key != "" {
-		if req.SessionID, req.NewSession, err = rt.enter(ctx, t.door, q); err != nil {
+		if r.req.SessionID, r.req.NewSession, err = rt.enter(ctx, t.door, q); err != nil {
 			return nil, err
 		}
 	}
-	r := &Run{req: req, kind: kindAgent, acceptedAt: rt.now()}
-	rt.accept.Lock()
-	defer rt.accept.Unlock()
-	return r, rt.start(ctx, r)
+	return r, rt.submit(ctx, r)
 }
 
-// failAtOnce makes a run that is over before it began.
-func (rt *Router) failAtOnce(req run.Request, why error) (*Run, error) {
-	r := &Run{req: req, kind: kindAgent, acceptedAt: rt.now(), cancel: func(error) {}}
+// failAtOnce accepts a run that is over before it began.
+func (rt *Router) failAtOnce(r *Run, why error) error {
+	r.cancel = func(error) {}
 	if err := rt.runs.add(r); err != nil {
-		return nil, err
+		return err
 	}
-	rt.runs.finish(r, run.Outcome{Payloads: []run.Payload{}}, why)
-	return r, nil
+	rt.enroll(r)
+	out := run.Outcome{Payloads: []run.Payload{}}
+	if err := rt.admit(r); err != nil {
+		rt.runs.finish(r, out, err)
+		return err
+	}
+	rt.record(r, out, why)
+	rt.runs.finish(r, out, why)
+	return nil
 }
 
 // target is where an agent request goes.

@@ -12,6 +12,7 @@ import (
 	"openclaw/internal/chat"
 	"openclaw/internal/config"
 	"openclaw/internal/lane"
+	"openclaw/internal/ledger"
 	"openclaw/internal/model"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
@@ -43,6 +44,9 @@ type Config struct {
 	Workspace func(agentID string) string
 	// Emit takes the events of all runs, those of one run in order.
 	Emit func(run.Event)
+	// Ledger remembers what is accepted beyond the end of the process. Without one
+	// nothing is remembered, which is right for runs that a command does itself.
+	Ledger *ledger.Ledger
 
 	Log *slog.Logger     // default: discarded
 	Now func() time.Time // default time.Now
@@ -62,12 +66,13 @@ type Router struct {
 	accept   sync.Mutex
 	overflow map[string]*overflow // by lane, what was dropped since the last turn
 
-	notices notices
+	notices    notices
+	recovering chan struct{} // one place, held by Recover
 }
 
 // New returns a router over cfg.
 func New(cfg Config) *Router {
-	rt := &Router{cfg: cfg, now: cfg.Now, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), overflow: map[string]*overflow{}}
+	rt := &Router{cfg: cfg, now: cfg.Now, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), overflow: map[string]*overflow{}, recovering: make(chan struct{}, 1)}
 	if rt.now == nil {
 		rt.now = time.Now
 	}
@@ -76,8 +81,12 @@ func New(cfg Config) *Router {
 }
 
 // Publish takes an event of the Runner: it is passed to Config.Emit and then
-// tells those who wait for the run.
+// tells those who wait for the run. Whoever hears of an end can rely on it: the
+// ledger has it by then.
 func (rt *Router) Publish(e run.Event) {
+	if e.Terminal() {
+		rt.conclude(e.RunID, *e.Lifecycle)
+	}
 	rt.cfg.Emit(e)
 	rt.runs.note(e)
 }
@@ -168,8 +177,9 @@ func (rt *Router) zone(c *config.Config) *time.Location {
 	return time.Local
 }
 
-// start gives r its place in the lane of its session and runs it there. Places
-// are taken in the order of calls; rt.accept is held.
+// start gives r its place in the lane of its session; there it runs once
+// [Router.admit] has let it. Places are taken in the order of calls; rt.accept is
+// held.
 func (rt *Router) start(ctx context.Context, r *Run) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	r.cancel = cancel
@@ -177,6 +187,7 @@ func (rt *Router) start(ctx context.Context, r *Run) error {
 		cancel(nil)
 		return err
 	}
+	rt.enroll(r)
 	place := rt.cfg.Lanes.Queue(lane.Session(r.lane()))
 	rt.wg.Go(func() {
 		defer cancel(nil)
@@ -187,6 +198,12 @@ func (rt *Router) start(ctx context.Context, r *Run) error {
 
 // execute waits for the lanes, runs r and settles what it left.
 func (rt *Router) execute(ctx context.Context, r *Run, place *lane.Place) {
+	<-r.admitted
+	if r.refused != nil {
+		place.Leave()
+		rt.runs.finish(r, run.Outcome{}, r.refused)
+		return
+	}
 	var out run.Outcome
 	started := false
 	err := place.Do(ctx, func(ctx context.Context) error {
@@ -212,6 +229,7 @@ func (rt *Router) execute(ctx context.Context, r *Run, place *lane.Place) {
 		rt.log.Warn("run failed", "run", r.req.ID, "session", r.lane(), "err", err)
 	}
 	rt.carryOn(ctx, r, out.Unseen)
+	rt.record(r, out, err)
 	rt.runs.finish(r, out, err)
 }
 

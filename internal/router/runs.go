@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"openclaw/internal/ledger"
 	"openclaw/internal/run"
 )
 
@@ -24,10 +25,22 @@ type Run struct {
 	cancel   context.CancelCauseFunc
 	done     chan struct{}
 
+	owner string        // who asked, as idempotency keys know it
+	entry *ledger.Entry // in the ledger, nil without one
+	// recorded says that entry is on the disk already, because the message was
+	// steered into another run first.
+	recorded bool
+	admitted chan struct{} // closed when the acceptance is on the disk, or refused
+	refused  error         // set before that: why the run is not accepted after all
+
 	// Guarded by runs.mu.
 	state   state
 	aborted bool
 	snap    Snapshot
+	closed  bool // its end is in the ledger, or is left to the next process
+	steers  []*steered
+	// collected says that steers was looked through when the run was over.
+	collected bool
 
 	// Set before done is closed.
 	outcome run.Outcome

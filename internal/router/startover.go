@@ -36,10 +36,8 @@ func (rt *Router) startOver(ctx context.Context, m message, rest string) (ChatRe
 	if rest == "" && len(m.images) == 0 {
 		prompt = chat.AddMessageID(rt.greeting(m.agentID, ref), string(m.id))
 	}
-	r := &Run{req: rt.request(m, e, prompt), kind: kindChat, acceptedAt: rt.now()}
-	rt.accept.Lock()
-	defer rt.accept.Unlock()
-	return ChatResult{ID: m.id, Run: r}, rt.start(ctx, r)
+	r := rt.newChat(m, e, prompt)
+	return ChatResult{ID: m.id, Run: r}, rt.submit(ctx, r)
 }
 
 func (rt *Router) greeting(agentID string, ref *model.Ref) string {

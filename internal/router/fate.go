@@ -1,0 +1,62 @@
+package router
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"openclaw/internal/chat"
+	"openclaw/internal/ledger"
+	"openclaw/internal/turn"
+)
+
+// fate is how far a lost run got, as its transcript tells.
+type fate struct {
+	kind   fateKind
+	began  time.Time    // when its message was written; zero when it was not
+	answer turn.Message // the last word of one that was answered
+}
+
+type fateKind int
+
+const (
+	fateUnknown  fateKind = iota // the transcript cannot be read
+	fateAbsent                   // its message is not in the transcript
+	fateOpen                     // its message is there, and no answer
+	fateNoted                    // the note is there as well
+	fateAnswered                 // it was answered
+)
+
+// fateOf reads in msgs, the end of a transcript, what became of a run. It returns
+// the fate and what is left of msgs for the runs after it: a message belongs to one
+// run only. User text in msgs is without its envelope.
+func fateOf(was ledger.Accepted, msgs []turn.Message) (fate, []turn.Message) {
+	text, at := chat.StripEnvelope(was.Request.Prompt), was.At.UnixMilli()
+	i := slices.IndexFunc(msgs, func(m turn.Message) bool {
+		return m.Role == turn.RoleUser && m.Timestamp >= at && asks(m.Text(), text)
+	})
+	if i < 0 {
+		return fate{kind: fateAbsent}, msgs
+	}
+	f, rest := fate{kind: fateOpen, began: time.UnixMilli(msgs[i].Timestamp)}, msgs[i+1:]
+	for _, m := range rest {
+		if m.Role != turn.RoleAssistant {
+			continue
+		}
+		switch {
+		case m.StopReason == turn.StopInjected && (m.Text() == noteDuring || m.Text() == noteBefore):
+			f.kind = fateNoted
+			return f, rest
+		case (m.StopReason == turn.StopEnd || m.StopReason == turn.StopLength) && len(m.ToolCalls()) == 0:
+			f.kind, f.answer = fateAnswered, m
+			return f, rest
+		}
+	}
+	return f, rest
+}
+
+// asks reports whether a user message is the one with this text. What a full queue
+// had dropped may stand before it, and then its stamp as well.
+func asks(message, text string) bool {
+	return message == text || text != "" && strings.HasSuffix(message, "] "+text)
+}
