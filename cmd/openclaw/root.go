@@ -21,6 +21,8 @@ var commands = []func(*program) *cobra.Command{
 	configCommand,
 	modelsCommand,
 	devicesCommand,
+	systemCommand,
+	dashboardCommand,
 	doctorCommand,
 	completionCommand,
 	protocolCommand,
