@@ -45,6 +45,7 @@ printf 'X=1\0OPENAI_API_KEY=from shell\nsecond line\0GROQ_API_KEY=theirs\0OTHER=
 	if _, err := c.ShellEnv(t.Context(), h.getenv); err == nil {
 		t.Error("a shell that hangs was waited for")
 	}
+	delete(h.env, "OPENCLAW_SHELL_ENV_TIMEOUT_MS")
 
 	off := newHome(t).valid().Config
 	if got, err := off.ShellEnv(t.Context(), h.getenv); got != nil || err != nil {
