@@ -13,6 +13,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"openclaw/internal/chat"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
 	"openclaw/internal/turn"
@@ -56,9 +57,11 @@ func (h *house) asks(c *wsClient, list [][3]string) {
 }
 
 // store is the session store of the main agent.
-func (h *house) store() *session.Store {
+func (h *house) store() *session.Store { return h.storeOf("main") }
+
+func (h *house) storeOf(agent string) *session.Store {
 	h.t.Helper()
-	st, err := h.g.cfg.Sessions("main")
+	st, err := h.g.cfg.Sessions(agent)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -68,7 +71,7 @@ func (h *house) store() *session.Store {
 // seed gives a session a transcript: texts alternate between user and assistant.
 func (h *house) seed(key, id string, change func(*session.Entry), texts ...string) {
 	h.t.Helper()
-	st := h.store()
+	st := h.storeOf(chat.AgentOf(key, h.Snapshot().Config.DefaultAgentID()))
 	_, err := st.Update(h.t.Context(), key, func(e *session.Entry) error {
 		e.SessionID = id
 		if change != nil {

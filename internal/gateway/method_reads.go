@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 
 	"openclaw/internal/model"
 	"openclaw/protocol"
@@ -38,7 +39,9 @@ func (g *Gateway) agentsList(context.Context, *request, *protocol.NoParams) (any
 	out := protocol.AgentsListResult{
 		DefaultID: defaults.DefaultAgentID, MainKey: defaults.MainKey, Scope: defaults.Scope, Agents: []protocol.AgentRow{},
 	}
-	for _, id := range s.agentIDs() {
+	ids := slices.Clone(s.agentIDs())
+	slices.Sort(ids[1:]) // the default agent comes first
+	for _, id := range ids {
 		a, _ := s.of.Agent(id)
 		row := protocol.AgentRow{ID: id, Name: a.Name}
 		who := protocol.AgentIdentity{Name: a.Identity.Name, Theme: a.Identity.Theme, Emoji: a.Identity.Emoji, Avatar: a.Identity.Avatar}

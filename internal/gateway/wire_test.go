@@ -32,7 +32,10 @@ import (
 //	connect NAME {…}  send a connect with these params over the usual ones
 //	close NAME
 //	wait DURATION
+//	mute EVENT…       leave out these events from now on
 //	config {…}        replace the configuration
+//	session KEY ID [TEXT[|TEXT]…]
+//	                  store a session and what user and assistant said in turn
 //	say ID TEXT       the run has said TEXT so far
 //	run ID [TEXT]     the run says TEXT, if any, and ends
 //
@@ -117,6 +120,7 @@ type wirePlay struct {
 	names   []string
 	out     bytes.Buffer
 	ids     map[string]string
+	mute    []string
 }
 
 // wireClient collects what a connection receives.
@@ -177,8 +181,14 @@ func (p *wirePlay) step(line string) {
 			p.t.Fatal(err)
 		}
 		time.Sleep(d)
+	case "mute":
+		p.mute = strings.Fields(rest)
 	case "config":
 		p.h.configure(rest)
+	case "session":
+		key, rest, _ := strings.Cut(rest, " ")
+		id, said, _ := strings.Cut(rest, " ")
+		p.h.seed(key, id, nil, strings.FieldsFunc(said, func(r rune) bool { return r == '|' })...)
 	case "say":
 		id, text, _ := strings.Cut(rest, " ")
 		p.h.runner.do(id, func(r *scriptedRun) { r.say(text, text) })
@@ -247,6 +257,9 @@ func (p *wirePlay) flush() {
 		c.mu.Unlock()
 		slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(answers(a), answers(b)) })
 		for _, line := range lines {
+			if slices.ContainsFunc(p.mute, func(e string) bool { return strings.HasPrefix(line, `{"type":"event","event":"`+e+`"`) }) {
+				continue
+			}
 			fmt.Fprintf(&p.out, "%s %s\n", name, p.normal(line))
 		}
 	}
