@@ -122,6 +122,7 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 		}
 	}
 	if err := h.run(ctx); err != nil {
+		log.fileOnly().Error("the gateway did not run", "subsystem", "gateway", "err", err)
 		return p.startError(err, h.port)
 	}
 	return nil

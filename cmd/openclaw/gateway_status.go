@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"openclaw/internal/cli"
+	"openclaw/internal/config"
+	"openclaw/internal/gateway"
 	"openclaw/protocol"
 )
 
@@ -22,6 +24,7 @@ type gatewayState struct {
 	} `json:"config"`
 	Gateway       bindState      `json:"gateway"`
 	Port          portState      `json:"port"`
+	LastError     string         `json:"lastError,omitempty"`
 	RPC           *rpcState      `json:"rpc,omitempty"`
 	ExtraServices []serviceState `json:"extraServices"`
 }
@@ -43,10 +46,10 @@ type runtimeState struct {
 }
 
 type configState struct {
-	Path   string   `json:"path"`
-	Exists bool     `json:"exists"`
-	Valid  bool     `json:"valid"`
-	Issues []string `json:"issues,omitempty"`
+	Path   string         `json:"path"`
+	Exists bool           `json:"exists"`
+	Valid  bool           `json:"valid"`
+	Issues []config.Issue `json:"issues,omitempty"`
 }
 
 type bindState struct {
@@ -106,15 +109,13 @@ func (p *program) gatewayState(ctx context.Context, f gatewayFlags, probe bool) 
 	c := snap.Config
 	s := gatewayState{Service: p.serviceState(), ExtraServices: []serviceState{}}
 	s.Config.CLI = configState{Path: snap.Path, Exists: snap.Exists, Valid: snap.Valid}
-	for _, i := range snap.Problems() {
-		s.Config.CLI.Issues = append(s.Config.CLI.Issues, i.String())
-	}
+	s.Config.CLI.Issues = snap.Problems()
 	port, source := c.Port(os.Getenv)
 	t, err := p.target(f)
 	if err != nil {
 		return s, err
 	}
-	s.Gateway = bindState{BindMode: c.Gateway.Bind, BindHost: bindHostOf(c.Gateway.Bind, c.Gateway.CustomBindHost),
+	s.Gateway = bindState{BindMode: c.Gateway.Bind, BindHost: bindHostOf(c.Gateway),
 		CustomBindHost: c.Gateway.CustomBindHost, Port: port, PortSource: source, ProbeURL: t.URL, ProbeNote: t.Note}
 	s.Port = portState{Port: port, Status: "free", Listeners: portListeners(port), Hints: []string{}}
 	if len(s.Port.Listeners) > 0 {
@@ -137,6 +138,7 @@ func (p *program) gatewayState(ctx context.Context, f gatewayFlags, probe bool) 
 	}
 	s.RPC.OK = err == nil
 	if err != nil {
+		s.LastError = p.lastError(c)
 		s.RPC.Error = err.Error()
 		if s.Port.Status == "busy" {
 			s.Port.Hints = append(s.Port.Hints, "the port is taken, but what listens there did not let this command in")
@@ -162,14 +164,14 @@ func (p *program) secretNote() string {
 	return ""
 }
 
-func bindHostOf(mode, custom string) string {
-	switch mode {
-	case "lan":
-		return "0.0.0.0"
-	case "custom":
-		return custom
+// bindHostOf is the address that the gateway would listen on, "" when it would
+// refuse to.
+func bindHostOf(gw config.Gateway) string {
+	host, err := gateway.BindHost(gw.Bind, gw.CustomBindHost)
+	if err != nil {
+		return ""
 	}
-	return "127.0.0.1"
+	return host
 }
 
 // serviceState tells whether the gateway is set up as a service.
@@ -232,6 +234,9 @@ func (p *program) printGatewayState(s gatewayState, deep bool) {
 	}
 	if s.RPC.secretNote != "" {
 		line("Secret", "%s", s.RPC.secretNote)
+	}
+	if s.LastError != "" {
+		line("Log", "last error: %s", s.LastError)
 	}
 	for _, hint := range s.Port.Hints {
 		fmt.Fprintf(p.io.Out, "  hint: %s\n", hint)

@@ -121,6 +121,11 @@ func (l *logger) setLevels(c *config.Config) {
 	set(&l.console, c.Logging.ConsoleLevel)
 }
 
+// fileOnly is the log without the console, for what the command says itself.
+func (l *logger) fileOnly() *slog.Logger {
+	return logs.New(logs.Config{File: l, Level: &l.level, Redact: func(text string) string { return l.redact.Load().Redact(text) }})
+}
+
 // path is the file that is written now, "" for none.
 func (l *logger) path() string {
 	l.mu.Lock()

@@ -20,6 +20,10 @@ const (
 	bindCustom   = "custom"
 )
 
+// BindHost returns the address that a gateway with this gateway.bind and
+// gateway.customBindHost listens on, or why there is none.
+func BindHost(mode, custom string) (string, error) { return bindHost(mode, custom, tailnetAddr) }
+
 // bindHost turns a bind mode into the address to listen on. No mode ever widens:
 // where an address cannot be had the start fails or falls back to loopback.
 func bindHost(mode, custom string, tailnet func() (netip.Addr, bool)) (string, error) {
