@@ -33,6 +33,17 @@ const (
 	MethodSessionsDelete  = "sessions.delete"
 	MethodSessionsCompact = "sessions.compact"
 
+	// Protocol 4 only.
+	MethodSessionsDescribe    = "sessions.describe"
+	MethodSessionsGet         = "sessions.get"
+	MethodSessionsSubscribe   = "sessions.subscribe"
+	MethodSessionsUnsubscribe = "sessions.unsubscribe"
+	MethodMessagesSubscribe   = "sessions.messages.subscribe"
+	MethodMessagesUnsubscribe = "sessions.messages.unsubscribe"
+	MethodSessionsSend        = "sessions.send"
+	MethodSessionsAbort       = "sessions.abort"
+	MethodSessionsCreate      = "sessions.create"
+
 	MethodModelsList      = "models.list"
 	MethodAgentsList      = "agents.list"
 	MethodAgentsFilesList = "agents.files.list"

@@ -94,6 +94,7 @@ func (h *host) serve(ctx context.Context) error {
 		return err
 	}
 	gw = h.newGateway(a, devices, limit.begin)
+	a.stores.appended.Store(new(gw.Appended))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return file.Run(groupCtx) })
 	group.Go(func() error { return devices.Run(groupCtx) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"openclaw/internal/config"
 	"openclaw/internal/session"
@@ -20,6 +21,9 @@ type stores struct {
 	ctx  context.Context // ends with close; the lives of all stores hang on it
 	stop context.CancelFunc
 	wg   sync.WaitGroup
+
+	// appended hears of new messages of all stores, once it is set.
+	appended atomic.Pointer[func(session.Appended)]
 
 	mu     sync.Mutex
 	byPath map[string]*session.Store
@@ -41,6 +45,7 @@ func (s *stores) of(agentID string) (*session.Store, error) {
 	}
 	st, err := session.Open(session.Config{
 		Dir: s.paths.State("agents", agentID, "sessions"), Path: path, AgentID: agentID, Log: s.log.With("subsystem", "session"),
+		OnMessage: s.tell,
 	})
 	if err != nil {
 		return nil, err
@@ -52,6 +57,12 @@ func (s *stores) of(agentID string) (*session.Store, error) {
 		}
 	})
 	return st, nil
+}
+
+func (s *stores) tell(m session.Appended) {
+	if f := s.appended.Load(); f != nil {
+		(*f)(m)
+	}
 }
 
 // close folds every journal and releases it.

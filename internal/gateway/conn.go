@@ -63,6 +63,7 @@ type conn struct {
 	// open is the canonical key of the session that the client last named; see
 	// the tool-status cap.
 	open atomic.Pointer[string]
+	subs subscriptions
 
 	// Owned by the reader: the handshake is over.
 	joined bool
@@ -248,8 +249,11 @@ func (c *conn) close(bye farewell, cause error) error {
 
 // broadcast queues e if the connection may see it.
 func (c *conn) broadcast(e *event) {
-	if !c.grants.sees(e.guard) {
+	if !c.grants.sees(e.guard) || e.own && !c.own {
 		return
+	}
+	if e.alt != nil && c != e.starter && c.subs.follows(e.session) {
+		e = e.alt
 	}
 	if !c.out.broadcast(e, c.version) {
 		c.wire.hurry(slowTime)

@@ -120,7 +120,7 @@ func TestReaderWaitsForSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "")
 		gate := make(chan struct{})
-		h.g.methods["test.block"] = method{scopeAdmin, func(context.Context, *Gateway, *request) (any, error) {
+		h.g.methods["test.block"] = method{scope: scopeAdmin, run: func(context.Context, *Gateway, *request) (any, error) {
 			<-gate
 			return "done", nil
 		}}
@@ -167,8 +167,8 @@ func (h *house) only(*wsClient) *conn {
 func TestPanicEndsOneRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t, "")
-		h.g.methods["test.panic"] = method{scopeAdmin, func(context.Context, *Gateway, *request) (any, error) { panic("boom") }}
-		h.g.methods["test.once"] = method{scopeAdmin, func(ctx context.Context, g *Gateway, q *request) (any, error) {
+		h.g.methods["test.panic"] = method{scope: scopeAdmin, run: func(context.Context, *Gateway, *request) (any, error) { panic("boom") }}
+		h.g.methods["test.once"] = method{scope: scopeAdmin, run: func(ctx context.Context, g *Gateway, q *request) (any, error) {
 			return g.once(ctx, q, "k", func(*dedupeEntry) (any, error) { panic("boom") })
 		}}
 		c := h.connect(dialer{})

@@ -99,7 +99,8 @@ func (g *Gateway) call(ctx context.Context, q *request) (payload any, err error)
 		}
 	}()
 	m, known := g.methods[q.method]
-	if e := authorize(q.conn.grants, g.scopeOf(q.method, q.conn.version), q.conn.version); e != nil {
+	known = known && (!m.only4 || q.conn.version >= protocol.Version4)
+	if e := authorize(q.conn.grants, g.scopeFor(q), q.conn.version); e != nil {
 		return nil, e
 	}
 	if q.method == protocol.MethodConnect {
@@ -114,6 +115,14 @@ func (g *Gateway) call(ctx context.Context, q *request) (payload any, err error)
 	return payload, err
 }
 
+// scopeFor returns what a request asks of its caller.
+func (g *Gateway) scopeFor(q *request) scope {
+	if m := g.methods[q.method]; m.scopeBy != nil && q.conn.version >= protocol.Version4 {
+		return m.scopeBy(q.params)
+	}
+	return g.scopeOf(q.method, q.conn.version)
+}
+
 // scopeOf returns what a method asks of its caller, known or not.
 func (g *Gateway) scopeOf(name string, version int) scope {
 	if version >= protocol.Version4 {
@@ -121,7 +130,7 @@ func (g *Gateway) scopeOf(name string, version int) scope {
 			return s
 		}
 	}
-	if m, ok := g.methods[name]; ok {
+	if m, ok := g.methods[name]; ok && (!m.only4 || version >= protocol.Version4) {
 		return m.scope
 	}
 	if s, ok := reserved[name]; ok {

@@ -82,7 +82,7 @@ type Gateway struct {
 	cfg      Config
 	log      *slog.Logger
 	methods  map[string]method
-	features protocol.HelloFeatures
+	features [3]protocol.HelloFeatures // by dialect
 	bootID   string
 	started  time.Time
 
@@ -91,6 +91,7 @@ type Gateway struct {
 	health   health
 	state    *pulse // tells of presence and health
 	runs     runs
+	feed     feed
 	answers  dedupe
 	limiter  failureLimiter
 	preauth  addrCounter
@@ -130,6 +131,7 @@ func New(cfg Config) *Gateway {
 	g.health.build = g.buildHealth
 	g.health.stale = func() { g.state.trigger(wishHealth) }
 	g.features = features(g.methods)
+	g.feed = newFeed(&g.hub, g.log)
 	g.runs.hub, g.runs.log = &g.hub, g.log
 	g.runs.canonical = g.canonicalKey
 	return g
@@ -138,7 +140,10 @@ func New(cfg Config) *Gateway {
 // Publish tells subscribers what a run does. Events of one run must come one
 // after another. It may wait some milliseconds for clients that are behind, but
 // never for one that does not read.
-func (g *Gateway) Publish(e run.Event) { g.runs.Publish(e) }
+func (g *Gateway) Publish(e run.Event) {
+	g.runs.Publish(e)
+	g.ran(e)
+}
 
 // Run takes the instance lock, listens and serves until ctx ends or a restart is
 // due. Then it stops taking work, lets runs finish for the grace period, says
@@ -195,6 +200,7 @@ func (g *Gateway) serve(ctx context.Context, listeners []net.Listener, fingerpri
 		return nil
 	})
 	group.Go(func() error { return g.state.run(groupCtx, g.tellState) })
+	group.Go(func() error { return g.feed.run(groupCtx, g.tell) })
 	group.Go(func() error {
 		g.tellRestart()
 		return nil

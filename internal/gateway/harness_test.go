@@ -171,7 +171,8 @@ func (h *house) furnish(cfg *Config) {
 		mu.Lock()
 		defer mu.Unlock()
 		if stores[id] == nil {
-			st, err := session.Open(session.Config{Dir: filepath.Join(h.dir, "agents", id, "sessions"), AgentID: id, Log: cfg.Log})
+			st, err := session.Open(session.Config{Dir: filepath.Join(h.dir, "agents", id, "sessions"), AgentID: id, Log: cfg.Log,
+				OnMessage: func(m session.Appended) { h.g.Appended(m) }})
 			if err != nil {
 				return nil, err
 			}

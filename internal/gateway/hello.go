@@ -22,7 +22,7 @@ func (g *Gateway) welcome(c *conn, id string, auth *protocol.HelloAuth) {
 		Type:     protocol.HelloType,
 		Protocol: c.version,
 		Server:   protocol.HelloServer{Version: g.cfg.Version, ConnID: c.id},
-		Features: g.features,
+		Features: g.features[dialectOf(c)],
 		Snapshot: g.snapshot(c),
 		Auth:     auth,
 		Policy:   g.policy(c.version),
@@ -85,11 +85,41 @@ func (g *Gateway) snapshot(c *conn) protocol.Snapshot {
 	return s
 }
 
-// features lists what this gateway answers and sends.
-func features(methods map[string]method) protocol.HelloFeatures {
-	f := protocol.HelloFeatures{Methods: slices.Sorted(maps.Keys(methods))}
-	for _, e := range eventRules {
-		f.Events = append(f.Events, e.name)
+// Dialects differ in what is offered, see docs/protocol.md#own-additions.
+const (
+	dialectPlain = iota
+	dialectOwn   // protocol 3 with our own cap
+	dialect4
+)
+
+func dialectOf(c *conn) int {
+	switch {
+	case c.version >= protocol.Version4:
+		return dialect4
+	case c.own:
+		return dialectOwn
 	}
-	return f
+	return dialectPlain
+}
+
+// features lists what this gateway answers and sends, by dialect.
+func features(methods map[string]method) (all [3]protocol.HelloFeatures) {
+	for dialect := range all {
+		f := &all[dialect]
+		for _, name := range slices.Sorted(maps.Keys(methods)) {
+			if dialect == dialect4 || !methods[name].only4 {
+				f.Methods = append(f.Methods, name)
+			}
+		}
+		for _, e := range eventRules {
+			f.Events = append(f.Events, e.name)
+		}
+		if dialect != dialectPlain {
+			f.Events = append(f.Events, protocol.EventChatUser)
+		}
+		if dialect == dialect4 {
+			f.Events = append(f.Events, protocol.EventSessionsChanged, protocol.EventSessionMessage)
+		}
+	}
+	return all
 }

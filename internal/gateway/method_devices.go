@@ -58,20 +58,35 @@ func (g *Gateway) resolved(requestID, deviceID, decision string) {
 	})
 }
 
+// manages judges on protocol 4 who may touch a token: an admin any, others the
+// operator token of their own device. Protocol 3 leaves it to the pairing scope.
+func (c *conn) manages(deviceID, role string) error {
+	if c.version < protocol.Version4 || c.grants.admin || role == protocol.RoleOperator && deviceID == c.deviceID && deviceID != "" {
+		return nil
+	}
+	return missingScope(protocol.ScopeAdmin, c.version)
+}
+
 func (g *Gateway) deviceTokenRotate(ctx context.Context, q *request, p *protocol.DeviceTokenRotateParams) (any, error) {
+	if err := q.conn.manages(p.DeviceID, p.Role); err != nil {
+		return nil, err
+	}
 	token, err := g.cfg.Devices.RotateToken(ctx, p.DeviceID, p.Role, p.Scopes, q.conn.caller())
 	if err != nil {
 		return nil, deviceError(err)
 	}
 	g.log.Info("device token rotated", "device", p.DeviceID, "role", p.Role, "by", q.conn.id)
 	out := protocol.DeviceTokenRotateResult{DeviceID: p.DeviceID, Role: p.Role, Scopes: token.Scopes, RotatedAtMs: token.IssuedAtMs}
-	if q.conn.grants.admin || q.conn.deviceID == p.DeviceID {
+	if own := q.conn.deviceID == p.DeviceID; own || q.conn.grants.admin && q.conn.version < protocol.Version4 {
 		out.Token = token.Token
 	}
 	return out, nil
 }
 
 func (g *Gateway) deviceTokenRevoke(ctx context.Context, q *request, p *protocol.DeviceTokenRevokeParams) (any, error) {
+	if err := q.conn.manages(p.DeviceID, p.Role); err != nil {
+		return nil, err
+	}
 	at, err := g.cfg.Devices.RevokeToken(ctx, p.DeviceID, p.Role)
 	if err != nil {
 		return nil, deviceError(err)

@@ -160,6 +160,7 @@ func (g *Gateway) chatStarted(q *request, p *protocol.ChatSendParams, e *dedupeE
 	if _, err := g.settled(e, result(protocol.StatusInFlight), nil, false); err != nil {
 		return nil, err
 	}
+	g.tellUser(q.conn, p)
 	g.reply(q.conn, q.id, result(protocol.StatusStarted), nil)
 	if res.Answered {
 		g.runs.drop(live)
@@ -210,6 +211,7 @@ func (g *Gateway) sessionsPatch(ctx context.Context, _ *request, p *protocol.Ses
 	if err != nil {
 		return nil, err
 	}
+	g.changed(res.Key, protocol.ChangedPatch)
 	entry, err := marshal(res.Entry)
 	if err != nil {
 		return nil, err
@@ -225,6 +227,7 @@ func (g *Gateway) sessionsReset(ctx context.Context, _ *request, p *protocol.Ses
 	if err != nil {
 		return nil, err
 	}
+	g.changed(key, protocol.ChangedReset)
 	entry, err := marshal(e)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ func (g *Gateway) sessionsDelete(ctx context.Context, q *request, p *protocol.Se
 	if err != nil {
 		return nil, err
 	}
+	g.changed(res.Key, protocol.ChangedDelete)
 	g.log.Info("session deleted", "session", res.Key, "deleted", res.Deleted, "archived", len(res.Archived), "by", q.conn.id)
 	return protocol.SessionsDeleteResult{OK: true, Key: res.Key, Deleted: res.Deleted, Archived: res.Archived}, nil
 }
@@ -31,6 +32,7 @@ func (g *Gateway) sessionsCompact(ctx context.Context, q *request, p *protocol.S
 		out.Kept = &res.Kept
 	}
 	if res.Compacted {
+		g.changed(res.Key, protocol.ChangedCompact)
 		g.log.Info("session compacted", "session", res.Key, "kept", res.Kept, "by", q.conn.id)
 	}
 	return out, nil

@@ -22,6 +22,13 @@ type event struct {
 	// droppable events are skipped for a connection that is too slow; any other
 	// event closes such a connection.
 	droppable bool
+	// own events are for the connections of docs/protocol.md#own-additions.
+	own bool
+	// alt is the same event under the canonical key session, for those who follow
+	// that session, except for the one who started the run.
+	alt     *event
+	session string
+	starter *conn
 }
 
 func (e *event) headFor(version int) []byte {

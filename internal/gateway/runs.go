@@ -182,7 +182,7 @@ func (r *runs) publish(l *liveRun, e run.Event) {
 	if terminal && aborts(*e.Lifecycle) {
 		r.abortChat(l, e.Lifecycle.StopReason)
 	}
-	r.sendAgent(e)
+	r.sendAgent(l, e)
 	switch {
 	case e.Assistant != nil:
 		r.chatDelta(l)
@@ -198,7 +198,7 @@ func aborts(l run.Lifecycle) bool {
 	return l.Aborted && l.StopReason != "" && l.StopReason != protocol.StopTimeout
 }
 
-func (r *runs) sendAgent(e run.Event) {
+func (r *runs) sendAgent(l *liveRun, e run.Event) {
 	data := eventData(e)
 	if data == nil || r.hub.empty() {
 		return
@@ -208,7 +208,25 @@ func (r *runs) sendAgent(e run.Event) {
 		r.log.Error("agent event not sent", "run", e.RunID, "err", err)
 		return
 	}
-	r.hub.broadcast(&event{name: protocol.EventAgent, guard: guardRead, head: headOf(protocol.EventAgent, agentPayload(e, encoded))}, nil)
+	out := &event{name: protocol.EventAgent, guard: guardRead, head: headOf(protocol.EventAgent, agentPayload(e, encoded))}
+	if key := r.followed(e.AgentID, e.SessionKey); key != "" {
+		out.session, out.starter, e.SessionKey = key, l.starter, key
+		out.alt = &event{name: out.name, guard: out.guard, head: headOf(protocol.EventAgent, agentPayload(e, encoded))}
+	}
+	r.hub.broadcast(out, nil)
+}
+
+// followed returns the canonical form of a key, if it is another than key and
+// somebody follows that session.
+func (r *runs) followed(agent, key string) string {
+	if key == "" {
+		return ""
+	}
+	canonical := r.canonical(agent, key)
+	if canonical == key || !r.hub.any(func(c *conn) bool { return c.subs.follows(canonical) }) {
+		return ""
+	}
+	return canonical
 }
 
 // chatDelta sends the text so far, at most once per throttle interval. A text
@@ -302,17 +320,26 @@ func (r *runs) sendChat(l *liveRun, e protocol.ChatEvent, newer func(*protocol.C
 		return
 	}
 	e.RunID, e.SessionKey, e.Seq = string(l.id), l.key, int64(l.seq)
-	out := &event{name: protocol.EventChat, guard: guardRead, droppable: e.State == protocol.ChatDelta}
-	var err error
-	if out.head, err = encodeHead(protocol.EventChat, e); err == nil && newer != nil && r.chat4.Load() > 0 {
-		newer(&e)
-		out.head4, err = encodeHead(protocol.EventChat, e)
+	out, err := r.chatEvent(e, newer)
+	if key := r.followed("", l.key); key != "" && err == nil {
+		e.SessionKey = key
+		out.session, out.starter = key, l.starter
+		out.alt, err = r.chatEvent(e, newer)
 	}
 	if err != nil {
 		r.log.Error("chat event not sent", "run", l.id, "err", err)
 		return
 	}
 	r.hub.broadcast(out, nil)
+}
+
+func (r *runs) chatEvent(e protocol.ChatEvent, newer func(*protocol.ChatEvent)) (out *event, err error) {
+	out = &event{name: protocol.EventChat, guard: guardRead, droppable: e.State == protocol.ChatDelta}
+	if out.head, err = encodeHead(protocol.EventChat, e); err == nil && newer != nil && r.chat4.Load() > 0 {
+		newer(&e)
+		out.head4, err = encodeHead(protocol.EventChat, e)
+	}
+	return out, err
 }
 
 // reply broadcasts a reply that no model wrote, as the only event of its run.
@@ -328,27 +355,45 @@ func (r *runs) reply(id run.ID, key, text string) {
 }
 
 // sendTool tells those who may follow the tools of a run about one: the
-// connection that started it, as far as the verbose level goes, and connections
-// that have the session open and asked for tool status.
+// connection that started it, as far as the verbose level goes, connections that
+// have the session open and asked for tool status, and those that follow the
+// session, which get no less than at level on.
 func (r *runs) sendTool(l *liveRun, e run.Event) {
 	level := cmp.Or(e.Verbose, verboseOff)
-	forms := map[string][]byte{}
-	encoded := func(level string) []byte {
-		if data, ok := forms[level]; ok {
+	type form struct{ level, key string }
+	forms := map[form][]byte{}
+	encoded := func(level, key string) []byte {
+		f := form{level, key}
+		if data, ok := forms[f]; ok {
 			return data
 		}
 		data, err := marshal(toolData(*e.Tool, level))
 		if err != nil {
 			r.log.Error("tool event not sent", "run", e.RunID, "err", err)
-			forms[level] = nil
+			forms[f] = nil
 			return nil
 		}
-		forms[level] = append(headOf(protocol.EventAgent, agentPayload(e, data)), '}')
-		return forms[level]
+		keyed := e
+		keyed.SessionKey = key
+		forms[f] = append(headOf(protocol.EventAgent, agentPayload(keyed, data)), '}')
+		return forms[f]
 	}
 	key := r.canonical(e.AgentID, e.SessionKey)
 	r.hub.each(func(c *conn) {
-		if !c.toolEvents || !c.grants.read {
+		if !c.grants.read {
+			return
+		}
+		if key != "" && c != l.starter && c.subs.follows(key) {
+			seen := level
+			if seen == verboseOff {
+				seen = verboseOn
+			}
+			if data := encoded(seen, key); data != nil {
+				c.out.offer(data)
+			}
+			return
+		}
+		if !c.toolEvents {
 			return
 		}
 		watches := c.toolStatus && key != "" && c.watching(key)
@@ -358,7 +403,7 @@ func (r *runs) sendTool(l *liveRun, e run.Event) {
 		case !watches && c != l.starter:
 			return
 		}
-		if data := encoded(level); data != nil {
+		if data := encoded(level, e.SessionKey); data != nil {
 			c.out.send(data)
 		}
 	})

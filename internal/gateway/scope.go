@@ -113,7 +113,11 @@ func authorize(g grants, s scope, version int) *protocol.Error {
 	if g.allow(s) {
 		return nil
 	}
-	missing := s.name()
+	return missingScope(s.name(), version)
+}
+
+// missingScope is the refusal of a caller that lacks a scope.
+func missingScope(missing string, version int) *protocol.Error {
 	e := &protocol.Error{Code: protocol.CodeInvalidRequest, Message: "missing scope: " + missing}
 	if version >= protocol.Version4 {
 		e.Code = protocol.CodeForbidden

@@ -80,7 +80,7 @@ func TestMatrix(t *testing.T) {
 }
 
 // Nothing is both answered and reserved, and only what is answered is advertised
-// (GW-024).
+// (GW-024), to whom it is answered (GW-065).
 func TestFeatures(t *testing.T) {
 	table := methodTable()
 	for name := range reserved {
@@ -88,10 +88,25 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("method %s is answered, so it is not reserved any more", name)
 		}
 	}
-	f := features(table)
-	if len(f.Methods) != len(table) || !slices.IsSorted(f.Methods) {
-		t.Errorf("advertised methods = %v, want all %d of the table", f.Methods, len(table))
+	older := len(table)
+	for _, m := range table {
+		if m.only4 {
+			older--
+		}
 	}
+	all := features(table)
+	if f := all[dialect4]; len(f.Methods) != len(table) || !slices.IsSorted(f.Methods) {
+		t.Errorf("advertised methods of protocol 4 = %v, want all %d of the table", f.Methods, len(table))
+	}
+	for _, dialect := range []int{dialectPlain, dialectOwn} {
+		if f := all[dialect]; len(f.Methods) != older || slices.Contains(f.Methods, protocol.MethodSessionsDescribe) {
+			t.Errorf("advertised methods of protocol 3 = %v, want the %d that are not of protocol 4", f.Methods, older)
+		}
+	}
+	if got := all[dialectOwn].Events; got[len(got)-1] != protocol.EventChatUser {
+		t.Errorf("events with our own cap = %v, want chat.user at the end", got)
+	}
+	f := all[dialectPlain]
 	want := strings.Fields("connect.challenge agent chat presence tick talk.mode shutdown health heartbeat cron " +
 		"node.pair.requested node.pair.resolved node.invoke.request device.pair.requested device.pair.resolved " +
 		"voicewake.changed exec.approval.requested exec.approval.resolved")
