@@ -278,6 +278,9 @@ func (g *Gateway) admit(gr *greeting) *refusal {
 		}, code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart}
 	}
 	c.joined = true
+	if !g.settings().secrets.stillOpen(c) { // changed while c was on its way in
+		c.out.close(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
+	}
 	if c.version >= protocol.Version4 {
 		g.runs.chat4.Add(1)
 	}

@@ -61,16 +61,28 @@ func issues(list []config.Issue) []protocol.ConfigIssue {
 	return out
 }
 
-// Reload takes a changed config file in: connections that came in with a secret
-// that is no longer the one are closed. The owner of the file calls it after
-// each change; whatever else changed counts at its next use.
+// Reload takes a changed config file in: connections that came in by a way that is
+// no longer open are closed. The owner of the file calls it after each change;
+// whatever else changed counts at its next use.
 func (g *Gateway) Reload() {
-	s := g.settings()
-	token, password := s.secrets.print()
+	s := g.settings().secrets
 	g.hub.each(func(c *conn) {
-		gone := c.auth == authToken && c.secret != token || c.auth == authPassword && c.secret != password
-		if gone {
+		if !s.stillOpen(c) {
 			c.out.close(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
 		}
 	})
+}
+
+// stillOpen reports whether c could come in again with the shared secret, or the
+// identity, by which it came in.
+func (s secrets) stillOpen(c *conn) bool {
+	switch token, password := s.print(); c.auth {
+	case authToken:
+		return s.mode == modeToken && c.secret == token
+	case authPassword:
+		return s.mode == modePassword && c.secret == password
+	case authTailscale:
+		return s.tailscale
+	}
+	return true // tokens of devices have a life of their own
 }
