@@ -284,6 +284,7 @@ func (g *Gateway) admit(gr *greeting) *refusal {
 	if c.version >= protocol.Version4 {
 		g.runs.chat4.Add(1)
 	}
+	g.recheckDevice(c)
 	g.log.Info("connected", "conn", c.id, "client", c.client.ID, "mode", c.client.Mode, "role", gr.role,
 		"scopes", c.scopes, "protocol", c.version, "auth", string(c.auth), "device", c.deviceID)
 	g.state.trigger(wishPresence | wishHealth)

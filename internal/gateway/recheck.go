@@ -6,18 +6,10 @@ import (
 	"openclaw/protocol"
 )
 
-// recheck closes a connection whose credentials were taken away while it was in
-// the handshake: whoever took them could not see it yet. It is called after the
+// recheckDevice closes a connection whose token was revoked while it was in the
+// handshake: whoever revoked it could not see it yet. It is called after the
 // connection has joined the hub, so that one of both notices.
-func (g *Gateway) recheck(c *conn) {
-	token, password := g.settings().secrets.print()
-	if c.auth == authToken && c.secret != token || c.auth == authPassword && c.secret != password {
-		c.out.close(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
-		return
-	}
-	if c.deviceID == "" {
-		return
-	}
+func (g *Gateway) recheckDevice(c *conn) {
 	device, ok := g.cfg.Devices.Get(c.deviceID)
 	revoked := ok && slices.ContainsFunc(device.Tokens, func(t protocol.DeviceTokenInfo) bool {
 		return t.Role == c.grants.role && t.RevokedAtMs > 0
