@@ -60,7 +60,7 @@ func (g *Gateway) attend(ctx context.Context, c *conn, joined func()) {
 		c.out.close(farewell{abrupt: true}) // cannot happen: two plain fields
 	}
 	c.out.send(challenge)
-	timer := time.AfterFunc(handshakePeriod, func() { c.out.close(farewell{code: protocol.CloseNormal}) })
+	timer := time.AfterFunc(handshakePeriod, func() { c.finish(farewell{code: protocol.CloseNormal}) })
 	defer timer.Stop()
 	limit := func() (int64, string) {
 		if c.joined {

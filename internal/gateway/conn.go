@@ -27,8 +27,8 @@ const (
 	maxParked = 1024
 	// farewellTime is how long a peer may take to answer our close frame.
 	farewellTime = 2 * time.Second
-	// slowTime is what a slow consumer gets to take what it is being sent before
-	// it hears why it is closed.
+	// slowTime is what a peer gets to take what it is being sent before it hears
+	// why it is closed.
 	slowTime = 5 * time.Second
 	// keptFrames is the longest queue whose room an idle connection keeps.
 	keptFrames = 16
@@ -124,7 +124,7 @@ func (c *conn) run(ctx context.Context, log *slog.Logger, limit func() (int64, s
 		return c.write()
 	})
 	end := c.read(ctx, limit, handle)
-	c.out.close(end)
+	c.finish(end)
 	cancel()
 	if err := group.Wait(); err != nil && !end.abrupt {
 		log.Debug("connection write ended", "conn", c.id, "err", err)
@@ -231,6 +231,13 @@ func (c *conn) writeBatch(batch []frame) error {
 		size = 0
 	}
 	return nil
+}
+
+// finish ends the connection once it has been sent what is queued, or has not
+// taken it in time.
+func (c *conn) finish(bye farewell) {
+	c.out.close(bye)
+	c.wire.hurry(slowTime)
 }
 
 // close ends the socket. It returns cause.

@@ -280,6 +280,20 @@ func TestTickAndShutdown(t *testing.T) {
 	})
 }
 
+// A client that takes nothing does not hold up the end of the gateway.
+func TestShutdownOfAStalledClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, "")
+		h.connect(dialer{})
+		synctest.Wait() // there is more for it to read, and it does not
+		start := time.Now()
+		h.close()
+		if took, most := time.Since(start), slowTime+2*farewellTime; took > most {
+			t.Errorf("shutdown took %v, want at most %v", took, most)
+		}
+	})
+}
+
 // Runs may end during the grace period, and their requesters hear the result.
 func TestShutdownWaitsForRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (g *Gateway) handshake(ctx context.Context, c *conn, data []byte) *farewell
 	if r == nil {
 		return nil
 	}
-	g.log.Info("connect refused", "conn", c.id, "addr", c.peer.key().String(), "code", r.err.Code, "message", r.err.Message)
+	g.log.Info("connect refused", "conn", c.id, "addr", c.peer.key().String(), "code", r.err.Code, "reason", r.err.Message)
 	g.reply(c, req.ID, nil, r.err)
 	bye := &farewell{code: r.code, reason: r.reason}
 	if bye.code == 0 {
@@ -279,7 +279,7 @@ func (g *Gateway) admit(gr *greeting) *refusal {
 	}
 	c.joined = true
 	if !g.settings().secrets.stillOpen(c) { // changed while c was on its way in
-		c.out.close(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
+		c.finish(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
 	}
 	if c.version >= protocol.Version4 {
 		g.runs.chat4.Add(1)

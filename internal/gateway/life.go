@@ -135,7 +135,7 @@ func (g *Gateway) shutdown(ctx context.Context, server *http.Server, end error) 
 	g.letAnswer()
 	g.broadcast(protocol.EventShutdown, shutdownEvent(end))
 	for _, c := range g.hub.close() {
-		c.out.close(farewell{code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart})
+		c.finish(farewell{code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart})
 	}
 	// Connections still in the handshake are not in the hub: their clients get a
 	// closed socket.

@@ -68,7 +68,7 @@ func (g *Gateway) Reload() {
 	s := g.settings().secrets
 	g.hub.each(func(c *conn) {
 		if !s.stillOpen(c) {
-			c.out.close(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
+			c.finish(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
 		}
 	})
 }

@@ -94,7 +94,7 @@ func (g *Gateway) deviceTokenRevoke(ctx context.Context, q *request, p *protocol
 	g.log.Info("device token revoked", "device", p.DeviceID, "role", p.Role, "by", q.conn.id)
 	g.hub.each(func(c *conn) {
 		if c.deviceID == p.DeviceID && c.grants.role == p.Role {
-			c.out.close(farewell{code: protocol.CloseRevoked, reason: "device token revoked"})
+			c.finish(farewell{code: protocol.CloseRevoked, reason: "device token revoked"})
 		}
 	})
 	return protocol.DeviceTokenRevokeResult{DeviceID: p.DeviceID, Role: p.Role, RevokedAtMs: at}, nil

@@ -76,22 +76,28 @@ func tailLog(path string, cursor *int64, limit int, most int64) (protocol.LogsTa
 			start, cut = *cursor, false
 		}
 	}
-	data := make([]byte, out.Size-start)
-	if _, err := f.ReadAt(data, start); err != nil && !errors.Is(err, io.EOF) {
+	// One byte more tells whether a line begins there: a part of one is left out,
+	// also because secrets are known by what stands before them.
+	from := max(0, start-1)
+	data := make([]byte, out.Size-from)
+	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
 		return out, fmt.Errorf("read log: %w", err)
 	}
-	return splitLog(out, data, start, cut, limit), nil
+	if start > 0 {
+		i := bytes.IndexByte(data, '\n') + 1
+		data, start = data[i:], from+int64(i)
+		if i == 0 {
+			data, start = nil, out.Size // one endless line
+		}
+	}
+	out.Truncated = cut
+	return splitLog(out, data, start, limit), nil
 }
 
-// splitLog fills in the lines of data, which begins at offset start of the log;
-// cut says that this may be the middle of a line. A last line without its end
-// is still being written and is left for the next call.
-func splitLog(out protocol.LogsTailResult, data []byte, start int64, cut bool, limit int) protocol.LogsTailResult {
-	out.Truncated = cut
-	if cut {
-		i := bytes.IndexByte(data, '\n')
-		data, start = data[i+1:], start+int64(i+1)
-	}
+// splitLog fills in the lines of data, which begins at offset start of the log.
+// A last line without its end is still being written and is left for the next
+// call.
+func splitLog(out protocol.LogsTailResult, data []byte, start int64, limit int) protocol.LogsTailResult {
 	end := bytes.LastIndexByte(data, '\n') + 1
 	out.Cursor = start + int64(end)
 	for line := range bytes.Lines(data[:end]) {

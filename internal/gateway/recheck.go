@@ -15,6 +15,6 @@ func (g *Gateway) recheckDevice(c *conn) {
 		return t.Role == c.grants.role && t.RevokedAtMs > 0
 	})
 	if revoked {
-		c.out.close(farewell{code: protocol.CloseRevoked, reason: "device token revoked"})
+		c.finish(farewell{code: protocol.CloseRevoked, reason: "device token revoked"})
 	}
 }

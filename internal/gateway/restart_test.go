@@ -30,7 +30,7 @@ func restartHouse(t *testing.T, conf string, change ...func(*Config)) (*house, <
 	return h, ended
 }
 
-func decode[T any](t testing.TB, f protocol.Frame) T {
+func decode[T any](t *testing.T, f protocol.Frame) T {
 	t.Helper()
 	var v T
 	if !f.OK && f.Type == protocol.TypeResponse {

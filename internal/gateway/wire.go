@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,9 @@ var batches = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 // context per message, which costs eleven allocations.
 type wire struct {
 	net.Conn
+
+	// last is when the last byte must be written, once the connection is to end.
+	last atomic.Pointer[time.Time]
 
 	mu sync.Mutex
 	// batch is non-nil between cork and uncork.
@@ -89,7 +93,7 @@ func (w *wire) flush() error {
 // send is called with mu held. The lock is held over the write on purpose: it
 // serialises nothing but writes to this very socket.
 func (w *wire) send(p []byte) (int, error) {
-	w.Conn.SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.extend()
 	n, err := w.Conn.Write(p)
 	if err != nil {
 		w.err = err
@@ -97,8 +101,34 @@ func (w *wire) send(p []byte) (int, error) {
 	return n, err
 }
 
-// hurry shortens the deadline of a write that is under way.
-func (w *wire) hurry(d time.Duration) { w.Conn.SetWriteDeadline(time.Now().Add(d)) }
+// extend gives the next write its time.
+func (w *wire) extend() {
+	for {
+		deadline, last := time.Now().Add(writeTimeout), w.last.Load()
+		if last != nil && last.Before(deadline) {
+			deadline = *last
+		}
+		w.Conn.SetWriteDeadline(deadline)
+		if w.last.Load() == last {
+			return // else hurry came in between
+		}
+	}
+}
+
+// hurry bounds all that is still to be written, also a write under way.
+func (w *wire) hurry(d time.Duration) {
+	last := time.Now().Add(d)
+	for {
+		old := w.last.Load()
+		if old != nil && old.Before(last) {
+			return // hurried enough
+		}
+		if w.last.CompareAndSwap(old, &last) {
+			break
+		}
+	}
+	w.Conn.SetWriteDeadline(last)
+}
 
 // hijackWriter hands the WebSocket library a [wire] in place of the bare socket.
 type hijackWriter struct {
