@@ -106,7 +106,7 @@ func TestSizeIsBounded(t *testing.T) {
 	l := open(t, dir, c)
 	big := strings.Repeat("x", 100_000)
 	most := int64(0)
-	for i := range 250 { // 25 MB of prompts
+	for i := range 120 { // 12 MB of prompts
 		a := ask(fmt.Sprint(i), c.at)
 		a.Request.Prompt = big
 		end(t, accept(t, l, a), Ending{State: Finished, EndedAt: c.at})
@@ -120,11 +120,11 @@ func TestSizeIsBounded(t *testing.T) {
 	if most > fileLimit+200_000 {
 		t.Errorf("the file grew to %d bytes, want little more than %d", most, fileLimit)
 	}
-	if got := files(t, dir); len(got) != 1 || len(l.Ended()) != 250 {
+	if got := files(t, dir); len(got) != 1 || len(l.Ended()) != 120 {
 		t.Errorf("files = %v, ended = %d, want one and all", got, len(l.Ended()))
 	}
-	if got := len(open(t, crash(t, dir), c).Ended()); got != 250 {
-		t.Errorf("the next process remembers %d, want 250", got)
+	if got := len(open(t, crash(t, dir), c).Ended()); got != 120 {
+		t.Errorf("the next process remembers %d, want 120", got)
 	}
 }
 

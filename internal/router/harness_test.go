@@ -13,6 +13,7 @@ import (
 
 	"openclaw/internal/config"
 	"openclaw/internal/lane"
+	"openclaw/internal/ledger"
 	"openclaw/internal/logs"
 	"openclaw/internal/model"
 	"openclaw/internal/router"
@@ -120,13 +121,38 @@ func (noCatalog) Models(string) []model.Info        { return nil }
 type bench struct {
 	t      testing.TB
 	stage  *stage
+	dir    string
 	store  *session.Store
+	ledger *ledger.Ledger // nil without one
 	lanes  *lane.Lanes
 	router *router.Router
+
+	onEvent func(run.Event) // nil: nothing; set before the first run
 
 	mu     sync.Mutex
 	config *config.Config
 	events []run.Event
+	unseen []run.Steer
+}
+
+// swallow makes the stage take steered messages and give them back unread when the
+// run of "work" is over, after a minute.
+func (b *bench) swallow() {
+	b.stage.steer = func(_ run.ID, s run.Steer) bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.unseen = append(b.unseen, s)
+		return true
+	}
+	b.stage.play = func(ctx context.Context, req run.Request) (run.Outcome, error) {
+		out, err := until(time.Minute)(ctx, req)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if bare(req.Prompt) == "work" {
+			out.Unseen = b.unseen
+		}
+		return out, err
+	}
 }
 
 const baseConfig = `{
@@ -136,9 +162,15 @@ const baseConfig = `{
 
 func newBench(t testing.TB) *bench {
 	t.Helper()
-	b := &bench{t: t, stage: &stage{}, lanes: lane.New(lane.Config{})}
+	return newBenchIn(t, t.TempDir(), nil)
+}
+
+// newBenchIn is a bench on the state in dir, with a ledger or without.
+func newBenchIn(t testing.TB, dir string, led *ledger.Ledger) *bench {
+	t.Helper()
+	b := &bench{t: t, stage: &stage{}, dir: dir, ledger: led, lanes: lane.New(lane.Config{})}
 	b.configure(baseConfig)
-	store, err := session.Open(session.Config{Dir: filepath.Join(t.TempDir(), "sessions"), Log: testkit.Log(t)})
+	store, err := session.Open(session.Config{Dir: filepath.Join(dir, "sessions"), Log: testkit.Log(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +201,15 @@ func newBench(t testing.TB) *bench {
 		},
 		Workspace: func(string) string { return "/workspace" },
 		Emit: func(e run.Event) {
+			if b.onEvent != nil {
+				b.onEvent(e)
+			}
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			b.events = append(b.events, e)
 		},
-		Log: testkit.Log(t),
+		Ledger: led,
+		Log:    testkit.Log(t),
 	})
 	b.stage.publish = b.router.Publish
 	t.Cleanup(func() {

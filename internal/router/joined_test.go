@@ -17,6 +17,7 @@ import (
 	"openclaw/internal/agent"
 	"openclaw/internal/config"
 	"openclaw/internal/lane"
+	"openclaw/internal/ledger"
 	"openclaw/internal/mockllm"
 	"openclaw/internal/model"
 	"openclaw/internal/model/openai"
@@ -42,8 +43,13 @@ type joined struct {
 
 func newJoined(t *testing.T) *joined {
 	t.Helper()
+	return newJoinedIn(t, t.TempDir(), nil)
+}
+
+// newJoinedIn is the same on the state in home, with a ledger or without.
+func newJoinedIn(t *testing.T, home string, led *ledger.Ledger) *joined {
+	t.Helper()
 	j := &joined{t: t}
-	home := t.TempDir()
 	srv := httptest.NewServer(mockllm.New(mockllm.Config{}))
 	t.Cleanup(srv.Close)
 	text := fmt.Sprintf(`{
@@ -103,7 +109,7 @@ func newJoined(t *testing.T) *joined {
 		Models:    func(string) *model.Directory { return models },
 		Status:    ag.Status,
 		Workspace: func(id string) string { return c.Workspace(paths, id) },
-		Emit:      j.take, Log: testkit.Log(t),
+		Emit:      j.take, Ledger: led, Log: testkit.Log(t),
 	})
 	j.router = rt
 	t.Cleanup(func() {
