@@ -96,6 +96,7 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 	ctx := cmd.Context()
 	// A reader of our output that goes away must not end the gateway.
 	signal.Ignore(syscall.SIGPIPE)
+	defer serveProfiles()()
 	if f.dev {
 		if err := p.prepareDev(ctx, f.reset); err != nil {
 			return err
