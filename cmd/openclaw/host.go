@@ -228,7 +228,7 @@ func (d *deadline) begin() {
 		return
 	}
 	d.timer = time.AfterFunc(forcedExit, func() {
-		d.log.Error("the gateway did not end in time, leaving without the rest", "subsystem", "gateway", "limit", forcedExit)
+		d.log.Error("the gateway did not end in time, leaving without the rest", "subsystem", "gateway", "after", forcedExit.String())
 		os.Exit(1)
 	})
 }

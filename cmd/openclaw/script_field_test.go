@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -96,4 +97,17 @@ func cmdProxy(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Defer(server.Close)
 	ts.Setenv(args[0], "ws"+strings.TrimPrefix(server.URL, "http"))
+}
+
+// cmdFill copies a file and fills @NAME@ in with variables.
+//
+//	fill openclaw.json $STATE/openclaw.json
+func cmdFill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fill from to")
+	}
+	text := regexp.MustCompile(`@[A-Z_]+@`).ReplaceAllStringFunc(ts.ReadFile(args[0]), func(name string) string {
+		return ts.Getenv(strings.Trim(name, "@"))
+	})
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
 }

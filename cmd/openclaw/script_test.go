@@ -52,6 +52,7 @@ func TestScripts(t *testing.T) {
 			"logfield":    cmdLogField,
 			"times":       cmdTimes,
 			"proxy":       cmdProxy,
+			"fill":        cmdFill,
 		},
 	})
 }

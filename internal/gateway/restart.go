@@ -156,7 +156,7 @@ func (g *Gateway) planRestart(delay *int64, why string) protocol.Restart {
 		wait = time.Duration(min(*delay, maxRestartDelay.Milliseconds())) * time.Millisecond
 	}
 	wait = g.restarts.plan(wait, why)
-	g.log.Info("restart planned", "reason", why, "in", wait.Round(time.Millisecond))
+	g.log.Info("restart planned", "reason", why, "ms", wait.Milliseconds())
 	return protocol.Restart{OK: true, PID: os.Getpid(), Signal: "SIGUSR1", DelayMs: wait.Milliseconds(), Reason: why, Mode: "emit"}
 }
 
