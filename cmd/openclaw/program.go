@@ -35,7 +35,7 @@ func execute(args []string, io *cli.Streams) int {
 		return cli.ExitCode(err)
 	}
 	if len(rest) == 1 && isVersionFlag(rest[0]) {
-		io.Out.Write([]byte(version + "\n"))
+		fmt.Fprintln(io.Out, version)
 		return 0
 	}
 	p := &program{io: io, name: name}
