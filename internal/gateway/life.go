@@ -134,16 +134,25 @@ func (g *Gateway) shutdown(ctx context.Context, server *http.Server, end error) 
 	}
 	g.letAnswer()
 	g.broadcast(protocol.EventShutdown, shutdownEvent(end))
-	for _, c := range g.hub.close() {
+	all := g.hub.close()
+	for _, c := range all {
 		c.finish(farewell{code: protocol.CloseRestart, reason: protocol.ReasonServiceRestart})
 	}
+	// Who does not take its goodbye in time is cut off.
+	cut := time.AfterFunc(goodbyeTime, func() {
+		for _, c := range all {
+			_ = c.wire.Close() // it is given up
+		}
+	})
+	defer cut.Stop()
 	// Connections still in the handshake are not in the hub: their clients get a
 	// closed socket.
-	closing, done := context.WithTimeout(ctx, farewellTime)
+	closing, done := context.WithTimeout(ctx, goodbyeTime)
 	defer done()
 	if err := server.Shutdown(closing); err != nil {
 		_ = server.Close() // the rest of the HTTP requests is cut off
 	}
+	g.conns.Wait()
 }
 
 func shutdownEvent(end error) protocol.ShutdownEvent {
@@ -152,6 +161,10 @@ func shutdownEvent(end error) protocol.ShutdownEvent {
 	}
 	return protocol.ShutdownEvent{Reason: protocol.ShutdownStopping}
 }
+
+// goodbyeTime bounds how long a shutdown waits for clients to take the rest and say
+// goodbye.
+const goodbyeTime = 1500 * time.Millisecond
 
 // answerTime bounds how long a shutdown waits for requests that are being
 // answered; all runs have ended by then.
