@@ -67,7 +67,7 @@ func (h *host) run(ctx context.Context) error {
 // serve wires a gateway and runs it, the config watcher and the stores until ctx
 // ends or a restart is due.
 func (h *host) serve(ctx context.Context) error {
-	limit := &deadline{log: h.log.Logger}
+	limit := &deadline{log: h.log.Logger, leave: os.Exit}
 	defer limit.stop()
 	defer context.AfterFunc(ctx, limit.begin)()
 	var gw *gateway.Gateway
@@ -213,7 +213,8 @@ func (h *host) watchSignal(ctx context.Context, gw *gateway.Gateway) error {
 // deadline ends the process when something that has begun to end does not get
 // there. What is acknowledged is on disk by then.
 type deadline struct {
-	log *slog.Logger
+	log   *slog.Logger
+	leave func(code int)
 
 	mu    sync.Mutex
 	timer *time.Timer
@@ -229,7 +230,7 @@ func (d *deadline) begin() {
 	}
 	d.timer = time.AfterFunc(forcedExit, func() {
 		d.log.Error("the gateway did not end in time, leaving without the rest", "subsystem", "gateway", "after", forcedExit.String())
-		os.Exit(1)
+		d.leave(1)
 	})
 }
 
