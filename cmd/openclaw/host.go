@@ -122,8 +122,11 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 		AllowUnconfigured: f.allowUnconfigured || f.dev, AllowMulti: os.Getenv("OPENCLAW_ALLOW_MULTI_GATEWAY") == "1",
 		LogPath: h.log.path, Grace: runGrace, Ending: ending, Log: h.log.Logger,
 		Listening: func(addr net.Addr, fingerprint string) {
-			if at, ok := addr.(*net.TCPAddr); ok && h.fixed != nil {
-				h.fixed = &at.Port
+			if at, ok := addr.(*net.TCPAddr); ok {
+				a.tools.port.Store(int32(at.Port))
+				if h.fixed != nil {
+					h.fixed = &at.Port
+				}
 			}
 			h.tellReady(a, addr, fingerprint)
 		},

@@ -3,10 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"openclaw/internal/agent"
@@ -23,6 +25,8 @@ type toolbox struct {
 	files  *file.Files
 	shell  *shell.Shell
 	log    *slog.Logger
+	// port is the gateway's, for the environment of commands; 0 without one.
+	port atomic.Int32
 }
 
 // newToolbox makes the toolbox of a process; its shell owns the commands that
@@ -59,7 +63,7 @@ func (b *toolbox) of(scope agent.ToolScope, own []tool.Tool) []tool.Tool {
 		return nil
 	}
 	s := shell.Scope{
-		AgentID: scope.AgentID, SessionKey: scope.SessionKey, Dir: scope.Workspace, Env: envList(snap.EnvVars),
+		AgentID: scope.AgentID, SessionKey: scope.SessionKey, Dir: scope.Workspace, Env: b.env(snap.EnvVars),
 		Settings: execSettings(c.Tools.Exec, a.Tools.Exec, scope.Entry), Elevated: elevated(scope, c.Tools.Elevated, a.Tools.Elevated),
 	}
 	kept, notes := b.build(scope, s, own, layers)
@@ -70,6 +74,15 @@ func (b *toolbox) of(scope agent.ToolScope, own []tool.Tool) []tool.Tool {
 		b.log.Warn("tool policy names unknown tools", "list", n.Layer, "unknown", n.Unknown, "ignored", n.Ignored)
 	}
 	return kept
+}
+
+// env is what commands find in their environment beyond that of the gateway.
+func (b *toolbox) env(vars map[string]string) []string {
+	list := envList(vars)
+	if port := b.port.Load(); port > 0 {
+		list = append(list, fmt.Sprintf("OPENCLAW_GATEWAY_PORT=%d", port))
+	}
+	return list
 }
 
 // build makes all tools of a scope and keeps those that every layer allows.
