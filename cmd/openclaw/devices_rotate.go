@@ -22,6 +22,8 @@ func devicesRotateCommand(p *program) *cobra.Command {
 			if err := f.check(cmd); err != nil {
 				return err
 			}
+			// From protocol 4 on a new token is told to its own device only.
+			f.protocol = protocol.Version3
 			params := protocol.DeviceTokenRotateParams{DeviceID: f.device, Role: f.role, Scopes: append(scopes, args...)}
 			return p.decide(cmd, f.gatewayFlags, protocol.MethodDeviceTokenRotate, params)
 		},

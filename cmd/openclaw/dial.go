@@ -30,6 +30,8 @@ type dialOptions struct {
 	mode   string // default "cli"
 	caps   []string
 	events int // capacity of the queue of events; 0 for none
+	// protocol is the highest version to speak, 0 for the newest.
+	protocol int
 }
 
 // dial connects to the gateway that the flags mean.
@@ -41,7 +43,7 @@ func (p *program) dial(ctx context.Context, f gatewayFlags) (*link, error) {
 	if t.Note != "" {
 		p.io.Say("%s: %s", p.name, t.Note)
 	}
-	return p.dialAs(ctx, f, t, dialOptions{})
+	return p.dialAs(ctx, f, t, dialOptions{protocol: f.protocol})
 }
 
 // dialAs connects to a known target.
@@ -66,7 +68,7 @@ func (p *program) dialTarget(ctx context.Context, t target, o dialOptions) (*cli
 		Client: protocol.ClientInfo{ID: protocol.ClientCLI, Mode: firstOf(o.mode, protocol.ModeCLI), Version: version,
 			Platform: platform(), InstanceID: rand.Text()},
 		Scopes: []string{protocol.ScopeAdmin, protocol.ScopeApprovals, protocol.ScopePairing},
-		Caps:   o.caps, EventQueue: o.events,
+		Caps:   o.caps, EventQueue: o.events, MaxProtocol: o.protocol,
 	}
 	if err := p.identify(&opts, t); err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type gatewayFlags struct {
 	timeout              int    // milliseconds
 	final                bool
 	json                 bool
+	protocol             int // highest version to speak, 0 for the newest; no flag
 }
 
 func (f *gatewayFlags) register(cmd *cobra.Command, timeout int) {
