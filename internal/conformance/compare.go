@@ -30,7 +30,7 @@ func (b *binding) bind(placeholder, value string) {
 }
 
 // placeholder finds one in a recorded string. Its kind says what it may stand for.
-var placeholder = regexp.MustCompile(`<(uuid|hex64|hex32|publicKey|signature|deviceToken|token)-\d+>|<gateway-token>|<host>|<ip>|<kernel>|<port>|<install>|<date>|<text of \d+ characters>|<\d+ more>|<\d+ log lines, each a JSON object as text>`)
+var placeholder = regexp.MustCompile(`<(uuid|hex64|hex32|hex8|publicKey|signature|deviceToken|token)-\d+>|<gateway-token>|<host>|<ip>|<kernel>|<port>|<install>|<date>|<text of \d+ characters>|<\d+ more>|<\d+ log lines, each a JSON object as text>`)
 
 // shapes are what the values behind placeholders look like. Those with a number
 // are the same value throughout; the others are anything of the shape.
@@ -38,6 +38,7 @@ var shapes = map[string]string{
 	"uuid":        `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`,
 	"hex64":       `[0-9a-f]{64}`,
 	"hex32":       `[0-9a-f]{32}`,
+	"hex8":        `[0-9a-f]{8}`,
 	"publicKey":   `[A-Za-z0-9_-]{43}`,
 	"deviceToken": `[0-9a-f]{32,}`,
 	"token":       `[!-~]{16,}`,

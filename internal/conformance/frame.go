@@ -53,8 +53,11 @@ func describe(body map[string]any, methods map[string]string) Frame {
 			f.Key += "." + phase
 		}
 	case "chat":
-		s := str(body, "payload", "state")
-		f.Key += " " + str(body, "payload", "runId") + " " + s
+		id, s := str(body, "payload", "runId"), str(body, "payload", "state")
+		if strings.HasPrefix(id, "inject-") {
+			id = "inject" // its number is random, and known only later from the answer
+		}
+		f.Key += " " + id + " " + s
 		if s == "delta" {
 			f.class = clocked // at most one each 150 ms
 		}
