@@ -240,7 +240,11 @@ func TestGW104ChatHistory(t *testing.T) {
 			}
 			var said []string
 			for _, raw := range res.Messages {
-				said = append(said, messageText(raw))
+				var m turn.Message
+				if err := json.Unmarshal(raw, &m); err != nil {
+					t.Fatal(err)
+				}
+				said = append(said, m.Text())
 			}
 			return res, said
 		}

@@ -173,8 +173,7 @@ func derivedTitle(it agentItem) string {
 	if name := cmp.Or(it.Entry.DisplayName, it.Entry.Subject); name != "" {
 		return name
 	}
-	// A transcript that cannot be read has no title either.
-	if text, err := session.FirstUserText(it.store.TranscriptPath(*it.Entry)); err == nil && text != "" {
+	if text := it.store.First(it.Entry); text != "" {
 		return shorten(text, titleLen)
 	}
 	if it.Entry.SessionID == "" {
@@ -185,46 +184,7 @@ func derivedTitle(it agentItem) string {
 }
 
 // lastMessage is a preview of what was said last.
-func lastMessage(it agentItem) string {
-	msgs, err := session.History(it.store.TranscriptPath(*it.Entry), 4, 0)
-	if err != nil {
-		return "" // as above
-	}
-	for _, raw := range slices.Backward(msgs) {
-		if text := messageText(raw); text != "" {
-			return shorten(text, previewLen)
-		}
-	}
-	return ""
-}
-
-// messageText returns the text of a user's or an assistant's message.
-func messageText(raw json.RawMessage) string {
-	var m struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
-	if json.Unmarshal(raw, &m) != nil || (m.Role != "user" && m.Role != "assistant") {
-		return ""
-	}
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		return strings.TrimSpace(text)
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(m.Content, &blocks) != nil {
-		return ""
-	}
-	for _, b := range blocks {
-		if b.Type == "text" && strings.TrimSpace(b.Text) != "" {
-			return strings.TrimSpace(b.Text)
-		}
-	}
-	return ""
-}
+func lastMessage(it agentItem) string { return shorten(it.store.Last(it.Entry), previewLen) }
 
 // shorten makes one line of at most n characters.
 func shorten(s string, n int) string {

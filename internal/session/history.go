@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -15,7 +14,8 @@ import (
 	"openclaw/internal/turn"
 )
 
-// historyBlock is how much of a transcript is read at a time, from its end.
+// historyBlock is how much of a transcript is read at a time, from its end, at
+// most: who wants only the last few lines gets less.
 const historyBlock = 64 << 10
 
 // History returns the last messages of the transcript at path as they stand in
@@ -50,8 +50,10 @@ func linesBackward(f *os.File, fn func(line []byte) bool) error {
 		return err
 	}
 	var tail []byte // starts in the middle of a line, unless pos is 0
+	size := int64(historyBlock / 8)
 	for pos := info.Size(); pos > 0; {
-		n := min(pos, max(historyBlock, int64(len(tail)))) // long lines double the block
+		n := min(pos, max(size, int64(len(tail)))) // long lines double the block
+		size = min(2*size, historyBlock)
 		pos -= n
 		block := make([]byte, n, n+int64(len(tail)))
 		if _, err := f.ReadAt(block, pos); err != nil && !errors.Is(err, io.EOF) {
@@ -141,16 +143,13 @@ func stripContent(raw []byte) []byte {
 // without its envelope; empty when there is nothing. Only the start of the file
 // is read.
 func FirstUserText(path string) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read first message: %w", err)
+	f, err := openShown(path)
+	if f == nil || err != nil {
+		return "", err
 	}
 	defer f.Close()
 	// The message stands near the start, unless a picture comes with it.
-	for _, size := range []int{historyBlock / 4, 4 * historyBlock} {
+	for _, size := range []int{historyBlock / 16, historyBlock / 2, 4 * historyBlock} {
 		head := make([]byte, size)
 		n, err := f.ReadAt(head, 0)
 		if err != nil && !errors.Is(err, io.EOF) {

@@ -38,13 +38,8 @@ func Preview(path string, limit, maxChars int) ([]PreviewItem, error) {
 // messagesBackward calls fn with the messages of a transcript as history shows
 // them, the last one first, until it returns false.
 func messagesBackward(path string, fn func(json.RawMessage) bool) error {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = os.Open(path + sideSuffix); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-	}
-	if err != nil {
+	f, err := openShown(path)
+	if f == nil || err != nil {
 		return err
 	}
 	defer f.Close()
@@ -52,6 +47,21 @@ func messagesBackward(path string, fn func(json.RawMessage) bool) error {
 		m := messageOf(line)
 		return m == nil || fn(shown(m))
 	})
+}
+
+// openShown opens a transcript, or what there is of it before its first answer.
+// Both are nil when there is nothing.
+func openShown(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = os.Open(path + sideSuffix); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open transcript: %w", err)
+	}
+	return f, nil
 }
 
 // previewOf describes a message in one text: what it says, else which tools it

@@ -107,6 +107,7 @@ type Store struct {
 
 	logs  logCache
 	meter meter
+	texts textCache
 }
 
 // record is one session in memory. Entries are never changed in place.
