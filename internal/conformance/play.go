@@ -105,7 +105,7 @@ func (p *player) step(ctx context.Context, l Line) error {
 		if addr := forwarded[p.rec.Name+"/"+l.Conn]; addr != "" {
 			header.Set("X-Forwarded-For", addr)
 		}
-		s, err := dial(ctx, p.target.URL, l.Conn, header)
+		s, err := dialPatiently(ctx, p.target.URL, l.Conn, header)
 		if err != nil {
 			return err
 		}

@@ -164,6 +164,10 @@ func recordedConfig(port int, modelURL string) object {
 			"subagents": object{"maxConcurrent": 8},
 		}},
 		"discovery": object{"mdns": object{"mode": "off"}},
+		"commands":  object{"native": "auto", "nativeSkills": "auto"},
+		"messages":  object{"ackReactionScope": "group-mentions"},
+		"skills":    object{"entries": object{"weather": object{"enabled": false}}},
+		"meta":      object{"lastTouchedVersion": "2026.2.3", "lastTouchedAt": "2025-12-31T23:59:59.474Z"},
 		"gateway": object{
 			"port": port, "mode": "local", "bind": "loopback",
 			"auth": object{"mode": "token", "token": token},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/coder/websocket"
@@ -29,6 +30,22 @@ type socket struct {
 	err     error
 	changed chan struct{} // closed and replaced at each change
 	reader  sync.WaitGroup
+}
+
+// dialPatiently dials a gateway that may be about to restart.
+func dialPatiently(ctx context.Context, url, name string, header http.Header) (*socket, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		s, err := dial(ctx, url, name, header)
+		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(deadline) {
+			return s, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // dial opens a connection and starts to collect.

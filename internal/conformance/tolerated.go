@@ -66,4 +66,20 @@ var tolerated = []Tolerance{
 	{Scenario: "chat-abort", Frame: "res chat.history *", Path: "payload.messages.**",
 		Why: "the message of a stopped run stays in the transcript, and its open tool calls are closed"},
 	{Scenario: "chat-abort", Frame: "event agent * lifecycle.end", Kind: Extra, Why: "every run has a terminal event, aborted ones too"},
+
+	// The config over the wire, and the end.
+	{Scenario: "config", Frame: "res config.*", Path: "payload.**auth.token", Kind: Value, Why: "secrets are never sent, only a sentinel for them"},
+	{Scenario: "config", Frame: "res config.*", Path: "payload.**apiKey", Kind: Value, Why: "as above"},
+	{Scenario: "config", Frame: "res config.get *", Path: "payload.raw", Kind: Value, Why: "as above, and the test writes its keys in another order"},
+	{Scenario: "config", Frame: "res config.*", Path: "payload.**gateway.port", Kind: Value, Why: "a free port"},
+	{Scenario: "config", Frame: "res config.*", Path: "payload.**meta.lastTouched*", Kind: Value, Why: "our own version, and now"},
+	{Scenario: "config", Frame: "res config.*", Path: "payload.config.logging", Kind: Extra, Why: "defaults show also where the file lacks the whole section"},
+	{Scenario: "config", Frame: "res config.*", Path: "payload.config.session", Kind: Extra, Why: "as above"},
+	{Scenario: "config", Frame: "res config.schema *", Path: "payload.generatedAt", Kind: Value, Why: "now"},
+	{Scenario: "config", Frame: "res config.schema *", Path: "payload.version", Kind: Value, Why: "our own version"},
+	{Scenario: "config", Frame: "res config.schema *", Path: "payload.schema", Kind: Value,
+		Why: "not in the recording; internal/config compares its keys with those of the reference"},
+	{Scenario: "config", Frame: "res config.schema *", Path: "payload.uiHints.**", Why: "our own words for editors"},
+	{Scenario: "config", Frame: "res connect *", Path: "payload.snapshot.presence.2", Kind: Missing, Why: "a client of the recording before"},
+	{Scenario: "tick-shutdown", Frame: "event shutdown", Path: "payload.restartExpectedMs", Kind: Missing, Why: "left out on a plain stop, never null"},
 }
