@@ -141,10 +141,9 @@ func (d *demo) nextSteps() string {
   BIN setup
   BIN config set gateway.mode local
   BIN doctor --fix --generate-gateway-token
-  export ANTHROPIC_API_KEY=...        # or OPENAI_API_KEY with:
-                                      # BIN config set agents.defaults.model.primary openai/gpt-5.2
-  BIN gateway                         # leave it running
-  BIN agent --agent main --message "hello"   # in another terminal`, "BIN", bin)
+  export ANTHROPIC_API_KEY=...    # or OPENAI_API_KEY, GEMINI_API_KEY, ...
+  BIN gateway                     # leave it running, and in another terminal:
+  BIN agent --agent main --message "hello"`, "BIN", bin)
 }
 
 // prepare writes the config and the workspace through the commands themselves.
