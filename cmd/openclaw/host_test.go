@@ -39,6 +39,7 @@ func TestDeadline(t *testing.T) {
 				d.stop()
 				d.begin()
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if left := len(codes) == 1 && codes[0] == 1; left != tt.left || len(codes) > 1 {
 					t.Errorf("left with %v, want %v", codes, tt.left)
 				}
