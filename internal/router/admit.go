@@ -163,10 +163,10 @@ type Previous struct {
 	ID         run.ID // of its run
 	AcceptedAt time.Time
 	Ended      bool
-	Error      string // why it failed, empty when it did not
-	// Outcome is what an agent request was answered with, but for the report of the
-	// prompt.
+	// Outcome and Err are the result of the run, as [Run.Result] gave it. The
+	// outcome is without the report of the prompt, and empty for a chat message.
 	Outcome run.Outcome
+	Err     error
 }
 
 // Previous looks up a request that owner made under an idempotency key, also
@@ -180,7 +180,7 @@ func (rt *Router) Previous(kind ledger.Kind, owner string, id run.ID) (Previous,
 	}
 	p := Previous{ID: past.ID, AcceptedAt: past.AcceptedAt, Ended: x.State != "", Outcome: run.Outcome{Payloads: []run.Payload{}}}
 	if x.State == ledger.Failed {
-		p.Error = cmp.Or(x.Reason, "the run failed")
+		p.Err = errors.New(cmp.Or(x.Reason, "the run failed"))
 	}
 	p.Outcome.Meta.Aborted = x.State == ledger.Aborted
 	if len(past.Response) > 0 {

@@ -343,6 +343,7 @@ func TestAbort(t *testing.T) {
 		b := newBench(t)
 		b.stage.play = until(time.Hour)
 		one := b.chat("one", "agent:main:a", "work").Run
+		synctest.Wait()
 		call := b.agent(params("call", "x", "agent:main:b"))
 		synctest.Wait()
 		if _, err := b.router.Abort(t.Context(), "other", "one"); err == nil || err.Error() != "runId does not match sessionKey" {

@@ -285,13 +285,13 @@ func TestRecover(t *testing.T) {
 		}
 		// Who asks again gets the same answer, and nobody else gets it.
 		got, ok := next.router.Previous(ledger.Agent, "device:d", "answered")
-		if !ok || !got.Ended || got.Error != "" || len(got.Outcome.Payloads) != 1 || got.Outcome.Payloads[0].Text != "the answer" || got.Outcome.Meta.AgentMeta.Model != "one" {
+		if !ok || !got.Ended || got.Err != nil || len(got.Outcome.Payloads) != 1 || got.Outcome.Payloads[0].Text != "the answer" || got.Outcome.Meta.AgentMeta.Model != "one" {
 			t.Errorf("Previous(answered) = %+v, %v", got, ok)
 		}
-		if got, ok := next.router.Previous(ledger.Agent, "device:d", "open"); !ok || !got.Ended || got.Error != "the gateway stopped during this run" {
+		if got, ok := next.router.Previous(ledger.Agent, "device:d", "open"); !ok || !got.Ended || fmt.Sprint(got.Err) != "the gateway stopped during this run" {
 			t.Errorf("Previous(open) = %+v, %v", got, ok)
 		}
-		if got, ok := next.router.Previous(ledger.Chat, "", "q1"); !ok || got.ID == "q1" || got.Error == "" {
+		if got, ok := next.router.Previous(ledger.Chat, "", "q1"); !ok || got.ID == "q1" || got.Err == nil {
 			t.Errorf("Previous(q1) = %+v, %v", got, ok)
 		}
 		for _, owner := range []string{"", "device:e"} {

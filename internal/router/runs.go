@@ -335,9 +335,13 @@ func (rs *runs) running(lane string) *Run {
 }
 
 // busy reports whether a message for the lane must queue: something runs there,
-// or others queue already. A run that was stopped or said its last word does not
-// count.
-func (rs *runs) busy(lane string) bool { return rs.running(lane) != nil || len(rs.queued(lane)) > 0 }
+// is about to, or queues already. A run that was stopped or said its last word does
+// not count.
+func (rs *runs) busy(lane string) bool {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return slices.ContainsFunc(rs.byLane[lane], func(r *Run) bool { return !r.aborted && r.snap.EndedAt.IsZero() })
+}
 
 // queued returns the messages that wait behind a lane's run.
 func (rs *runs) queued(lane string) []*Run {
