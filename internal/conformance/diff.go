@@ -58,6 +58,8 @@ type Tolerance struct {
 	Path     string
 	Kind     string
 	Why      string
+	// Sometimes marks a difference that depends on timing: it need not be there.
+	Sometimes bool
 }
 
 func (t Tolerance) covers(d Diff) bool {

@@ -12,6 +12,10 @@ var tolerated = []Tolerance{
 		Why: "only methods that are answered are advertised; the rest of the reference's come later"},
 	{Frame: "res connect *", Path: "payload.features.methods.*", Kind: Extra,
 		Why: "chat.inject and sessions.resolve are advertised too; clients test by inclusion"},
+	{Frame: "event presence", Path: "payload.presence.0.version", Kind: Value, Why: "our own version"},
+	{Frame: "event presence", Path: "payload.presence.0.text", Kind: Value, Why: "the text names our own version"},
+	{Frame: "res system-presence *", Path: "payload.0.version", Kind: Value, Why: "our own version"},
+	{Frame: "res system-presence *", Path: "payload.0.text", Kind: Value, Why: "the text names our own version"},
 	{Frame: "res connect *", Path: "payload.canvasHostUrl", Kind: Missing, Why: "this build has no canvas host yet"},
 	{Frame: "res connect *", Path: "payload.policy.maxPayload", Kind: Value,
 		Why: "25 MiB, so that an attachment fits; clients read the limit from here"},
@@ -24,9 +28,42 @@ var tolerated = []Tolerance{
 		Why: "the model server numbers calls by the length of the conversation"},
 	{Scenario: "chat-send-history", Frame: "res chat.history *", Path: "payload.messages.*.toolCallId", Kind: Value, Why: "as above"},
 
+	{Frame: "res health *", Path: "payload.*sessions.count", Kind: Value, Why: "sessions of earlier recordings"},
+	{Scenario: "sessions", Frame: "res sessions.list r4", Path: "payload.count", Kind: Value, Why: "sessions of earlier recordings"},
+	{Scenario: "models-skills-agents", Frame: "res agents.files.list *", Path: "payload.files.**", Why: "no run has made a workspace yet"},
+	{Frame: "res logs.tail *", Path: "payload.[clst]*", Why: "our own log; file and reset are compared"},
+	{Scenario: "sessions", Frame: "res sessions.*", Path: "payload.archived*", Kind: Value, Why: "the name holds the time"},
+
+	// What comes later is not offered yet, and unknown.
+	{Frame: "res tts.*", Why: "voice is not offered yet"},
+	{Frame: "res voicewake.*", Why: "voice is not offered yet"},
+	{Frame: "event voicewake.changed", Kind: Missing, Why: "voice is not offered yet"},
+	{Frame: "res talk.mode *", Why: "voice is not offered yet"},
+	{Frame: "event talk.mode", Kind: Missing, Why: "voice is not offered yet"},
+	{Frame: "res channels.*", Why: "channels are not offered yet"},
+	{Frame: "res web.login.*", Why: "channels are not offered yet"},
+	{Frame: "res send *", Why: "channels are not offered yet"},
+	{Frame: "res exec.approvals.get *", Why: "approvals are not offered yet"},
+	{Frame: "res cron.*", Why: "schedules are not offered yet"},
+	{Frame: "res wizard.*", Why: "the wizard is not offered yet"},
+	{Frame: "res node.*", Why: "nodes are not offered yet"},
+	{Frame: "res skills.*", Why: "skills are not offered yet"},
+	{Scenario: "models-skills-agents", Frame: "event shutdown", Kind: Missing, Why: "without skills.update there is no restart"},
+	{Scenario: "models-skills-agents", Frame: "close", Kind: Close, Why: "without skills.update there is no restart"},
+	{Scenario: "sessions", Frame: "res sessions.*", Path: "payload.entry.skillsSnapshot", Kind: Missing, Why: "skills are not offered yet"},
+	{Scenario: "chat-commands", Frame: "* idem-cmd-[58] *", Why: "the commands /context and /compact come later"},
+	{Scenario: "models-skills-agents", Frame: "event presence", Kind: Missing, Why: "a client of the recording before this one left then"},
+
+	// Our catalog of models is another one.
+	{Frame: "res models.list *", Path: "payload.models.**", Why: "our own catalog, and models of providers that can be called"},
+
 	// Our prompt, tools and templates are our own text.
 	{Frame: "res agent *", Path: "payload.result.meta.agentMeta.usage.*", Kind: Value, Why: "our prompt has another length"},
 	{Frame: "res chat.history *", Path: "payload.messages.*.usage.*", Kind: Value, Why: "our prompt has another length"},
+	{Scenario: "sessions", Frame: "res sessions.*", Path: "payload.*Tokens", Kind: Value, Why: "our prompt has another length"},
+	{Scenario: "sessions", Frame: "res sessions.list r5", Path: "payload.sessions.0.derivedTitle", Kind: Value,
+		Why: "the reference does not find the transcripts when it lists more than one store"},
+	{Scenario: "sessions", Frame: "res sessions.list r5", Path: "payload.sessions.0.lastMessagePreview", Kind: Extra, Why: "as above"},
 	{Frame: "res agent *", Path: "payload.result.meta.systemPromptReport.injectedWorkspaceFiles.*.*Chars", Kind: Value, Why: "our templates are our own text"},
 	{Frame: "res agent *", Path: "payload.result.meta.systemPromptReport.systemPrompt.*", Kind: Value, Why: "our prompt is our own text"},
 	{Frame: "res agent *", Path: "payload.result.meta.systemPromptReport.tools.*Chars", Kind: Value, Why: "our tools have our own descriptions"},
@@ -60,7 +97,11 @@ var tolerated = []Tolerance{
 	{Scenario: "connect-bad-first-frame", Conn: "bad-params", Path: "error.message", Kind: Value, Why: "unknown keys of connect are ignored, newer clients send them"},
 	{Scenario: "connect-bad-first-frame", Conn: "bad-params", Frame: "close", Kind: Close, Why: "as above"},
 
+	{Scenario: "errors", Conn: "too-big", Frame: "close", Kind: Close, Why: "what was sent is below our limit of 25 MiB"},
+
 	// Events.
+	{Scenario: "device-tokens", Frame: "event presence", Path: "payload.presence.1.reason", Kind: Value, Sometimes: true,
+		Why: "others hear at once who comes, not only who goes"},
 	{Frame: "event presence", Kind: Extra, Why: "others hear at once who comes and goes"},
 	{Frame: "event health", Kind: Missing, Why: "refreshes within half a second share one event"},
 	{Scenario: "chat-abort", Frame: "res chat.history *", Path: "payload.messages.**",

@@ -62,8 +62,9 @@ func (g *Gateway) lastHeartbeat(context.Context, *request, *protocol.AnyParams) 
 }
 
 func (g *Gateway) setHeartbeats(_ context.Context, q *request, p *protocol.SetHeartbeatsParams) (any, error) {
-	g.beats.off.Store(!p.Enabled)
-	g.log.Info("heartbeats switched", "enabled", p.Enabled, "by", q.conn.id)
-	g.state.trigger(wishHealth)
+	if g.beats.off.Swap(!p.Enabled) == p.Enabled {
+		g.log.Info("heartbeats switched", "enabled", p.Enabled, "by", q.conn.id)
+		g.state.trigger(wishHealth)
+	}
 	return protocol.SetHeartbeatsResult{OK: true, Enabled: p.Enabled}, nil
 }
