@@ -112,7 +112,30 @@ func (d *doctor) configKeys(context.Context) []Finding {
 		}
 		found = append(found, f)
 	}
-	return or(found, check, "all keys are known")
+	return or(append(found, d.oldSpelling(snap)...), check, "all keys are known")
+}
+
+// oldSpelling offers to move keys that are ignored, or still work, under an old name.
+func (d *doctor) oldSpelling(snap *config.Snapshot) []Finding {
+	tree, object := snap.Parsed.(map[string]any)
+	if !object {
+		return nil
+	}
+	var found []Finding
+	for _, path := range []string{"gateway.token", "messages.tts.enabled"} {
+		if _, set := config.Lookup(tree, strings.Split(path, ".")...); set {
+			found = append(found, note("config keys", path+" is an old spelling"))
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	if ops, done := migrate(tree); len(ops) > 0 {
+		found[len(found)-1].Repair = &Repair{Title: "move it to where it lives now", Safe: true, Do: func(ctx context.Context) ([]string, error) {
+			return done, d.edit(ctx, ops...)
+		}}
+	}
+	return found
 }
 
 // findPath finds the value that a dotted path means; keys may hold dots.

@@ -71,9 +71,9 @@ func Checks(cfg Config) []Check {
 	d := &doctor{cfg}
 	return []Check{
 		d.configFile, d.configKeys, d.configMode,
-		d.stateFolder, d.otherFolders,
+		d.stateFolder, d.otherFolders, d.legacyState, d.whatsApp,
 		d.gatewayMode, d.gatewaySecret, d.gatewayPort,
-		d.sessionStores, d.transcripts,
+		d.sessionStores, d.sessionKeys, d.transcripts,
 		d.defaultModel, d.profiles,
 		d.workspace,
 	}

@@ -14,7 +14,6 @@ import (
 // reference's documents, in our words in docs/concepts/configuration.md.
 var moves = [...]struct{ from, to string }{
 	{"routing.allowFrom", "channels.whatsapp.allowFrom"},
-	{"routing.groupChat", "messages.groupChat"},
 	{"routing.queue", "messages.queue"},
 	{"routing.bindings", "bindings"},
 	{"routing.agentToAgent", "tools.agentToAgent"},
@@ -39,6 +38,8 @@ func migrate(tree map[string]any) ([]config.Op, []string) {
 	for _, mv := range moves {
 		m.move(mv.from, mv.to)
 	}
+	m.groupChat()
+	m.speech()
 	m.transcription()
 	m.agents()
 	m.bindings()
@@ -63,6 +64,14 @@ func migrateAgent(tree map[string]any) ([]config.Op, []string) {
 				continue
 			}
 			m.move("agent.model", "agents.defaults.model")
+		case "imageModel":
+			if text, plain := value.(string); plain {
+				m.put("agents.defaults.imageModel.primary", text, "agent.imageModel")
+				continue
+			}
+			m.move("agent.imageModel", "agents.defaults.imageModel")
+		case "tools", "elevated", "bash", "sandbox", "subagents":
+			m.toolsOfAgent(key, value)
 		case "modelFallbacks":
 			m.move("agent.modelFallbacks", "agents.defaults.model.fallbacks")
 		case "imageModelFallbacks":
@@ -100,6 +109,10 @@ func (m *migration) move(from, to string) {
 // put stores a value unless its place is taken.
 func (m *migration) put(to string, value any, from string) {
 	path := strings.Split(to, ".")
+	if value = m.known(to, value); value == nil {
+		m.done = append(m.done, "removed "+from+": nobody knows it")
+		return
+	}
 	have, taken := config.Lookup(m.tree, path...)
 	old, bothObjects := have.(map[string]any)
 	add, isObject := value.(map[string]any)
@@ -169,10 +182,10 @@ func (m *migration) agents() {
 		for _, id := range slices.Sorted(maps.Keys(byID)) {
 			entry := map[string]any{"id": id}
 			if fields, ok := byID[id].(map[string]any); ok {
-				maps.Copy(entry, fields)
+				maps.Copy(entry, agentFields(fields))
 			}
 			entry["id"] = id
-			entries = append(entries, entry)
+			entries = append(entries, m.known("agents.list."+strconv.Itoa(len(entries)), entry).(map[string]any))
 		}
 	}
 	id, _ := def.(string)
