@@ -92,10 +92,12 @@ func (g *Gateway) deviceTokenRevoke(ctx context.Context, q *request, p *protocol
 		return nil, deviceError(err)
 	}
 	g.log.Info("device token revoked", "device", p.DeviceID, "role", p.Role, "by", q.conn.id)
+	// Who revokes itself shall read the answer before it is closed.
+	g.reply(q.conn, q.id, protocol.DeviceTokenRevokeResult{DeviceID: p.DeviceID, Role: p.Role, RevokedAtMs: at}, nil)
 	g.hub.each(func(c *conn) {
 		if c.deviceID == p.DeviceID && c.grants.role == p.Role {
 			c.finish(farewell{code: protocol.CloseRevoked, reason: "device token revoked"})
 		}
 	})
-	return protocol.DeviceTokenRevokeResult{DeviceID: p.DeviceID, Role: p.Role, RevokedAtMs: at}, nil
+	return silence{}, nil
 }
