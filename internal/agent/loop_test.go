@@ -66,6 +66,7 @@ func TestRunPlain(t *testing.T) {
 		t.Errorf("transcript (-want +got):\n%s", diff)
 	}
 
+	// RT-024: the total is the size of the last prompt, cache included.
 	e, _ := b.store.Get(testKey)
 	if e.ModelProvider != "fake" || e.Model != "one" || *e.ContextTokens != 100_000 || *e.AbortedLastRun ||
 		*e.InputTokens != 100 || *e.OutputTokens != 10 || *e.TotalTokens != 123 {

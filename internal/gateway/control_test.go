@@ -450,3 +450,17 @@ func TestRunIDInUse(t *testing.T) {
 		h.close()
 	})
 }
+
+func TestShorten(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"", 5, ""}, {" a \n b ", 5, "a b"}, {"abcde", 5, "abcde"}, {"abcdef", 5, "abcd…"}, {"ab cdef", 5, "ab c…"}, {"äöü äöü", 5, "äöü …"}, {"abcd ef", 5, "abcd…"},
+	} {
+		if got := shorten(tt.text, tt.n); got != tt.want {
+			t.Errorf("shorten(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
+		}
+	}
+}

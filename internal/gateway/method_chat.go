@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"openclaw/internal/chat"
+	"openclaw/internal/model"
 	"openclaw/internal/session"
 	"openclaw/protocol"
 )
@@ -43,6 +44,9 @@ func (g *Gateway) chatHistory(_ context.Context, q *request, p *protocol.ChatHis
 	}
 	out.ThinkingLevel = g.thinkingLevel(s, &entry)
 	out.VerboseLevel = entry.VerboseLevel
+	if d := s.of.Agents.Defaults.VerboseDefault; out.VerboseLevel == "" && d != verboseOff {
+		out.VerboseLevel = d // off goes without saying
+	}
 	return out, nil
 }
 
@@ -51,7 +55,11 @@ func (g *Gateway) thinkingLevel(s *settings, e *session.Entry) string {
 	if level := cmp.Or(e.ThinkingLevel, s.of.Agents.Defaults.ThinkingDefault); level != "" {
 		return level
 	}
-	if info, err := g.cfg.Models.Lookup(g.cfg.Models.Default()); err == nil && info.Reasoning {
+	ref := g.cfg.Models.Default()
+	if e.ModelOverride != "" {
+		ref = model.Ref{Provider: e.ProviderOverride, ID: e.ModelOverride}
+	}
+	if info, err := g.cfg.Models.Lookup(ref); err == nil && info.Reasoning {
 		return "low"
 	}
 	return "off"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"openclaw/internal/chat"
 	"openclaw/internal/session"
@@ -188,9 +189,28 @@ func lastMessage(it agentItem) string { return shorten(it.store.Last(it.Entry), 
 
 // shorten makes one line of at most n characters.
 func shorten(s string, n int) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	var line strings.Builder
+	line.Grow(min(len(s), 4*n))
+	left := n // characters that still fit
+	for word := range strings.FieldsSeq(s) {
+		if line.Len() > 0 {
+			word = " " + word
+		}
+		if left -= utf8.RuneCountInString(word); left < 0 {
+			return cutAt(line.String()+word, n-1) + "…"
+		}
+		line.WriteString(word)
+	}
+	return line.String()
+}
+
+// cutAt returns the first n characters of s.
+func cutAt(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
 	}
 	return s
 }
