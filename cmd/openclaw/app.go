@@ -33,6 +33,7 @@ type app struct {
 // newApp wires the rooms. emit takes the events of all runs.
 func newApp(p *program, file *config.File, log *slog.Logger, emit func(run.Event)) *app {
 	a := &app{file: file, log: log}
+	migrateState(p.paths, file.Snapshot().Config, log)
 	a.stores = newStores(p.paths, file.Snapshot, log)
 	a.workspace = func(id string) string { return file.Snapshot().Config.Workspace(p.paths, id) }
 	a.models = newModels(p.paths, file.Snapshot)

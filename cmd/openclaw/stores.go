@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"openclaw/internal/config"
+	"openclaw/internal/doctor"
 	"openclaw/internal/session"
 )
 
@@ -50,6 +51,7 @@ func (s *stores) of(agentID string) (*session.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.rekey(st, agentID)
 	s.byPath[path] = st
 	s.wg.Go(func() {
 		if err := st.Run(s.ctx); err != nil {
@@ -57,6 +59,19 @@ func (s *stores) of(agentID string) (*session.Store, error) {
 		}
 	})
 	return st, nil
+}
+
+// rekey gives sessions of earlier releases the keys under which they are looked for.
+// What cannot be moved now stays for the next start.
+func (s *stores) rekey(st *session.Store, agentID string) {
+	log := s.log.With("subsystem", "session", "agent", agentID)
+	moved, err := st.Rekey(s.ctx, doctor.CanonicalKey(agentID))
+	for _, m := range moved {
+		log.Info("session of an earlier release moved", "from", m.From, "to", m.To, "dropped", m.Dropped)
+	}
+	if err != nil {
+		log.Warn("sessions of an earlier release keep their keys", "err", err)
+	}
 }
 
 func (s *stores) tell(m session.Appended) {

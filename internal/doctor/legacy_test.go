@@ -35,22 +35,22 @@ func files(t *testing.T, dir string) []string {
 // RT-132: folders of earlier releases move to the default agent, the newer entry of a
 // key wins, nothing is lost, and a second time changes nothing.
 func TestStateMovesRT132(t *testing.T) {
-	p := newPatient(t, `{ gateway: { mode: "local" }, agents: { list: [{ id: "work", default: true }] } }`)
+	p := newPatient(t, `{ gateway: { mode: "local" }, agents: { list: [{ id: "office", default: true }] } }`)
 	state := p.Paths.State
 	old := filepath.Join(p.Paths.StateDir, "sessions")
 	p.write(state("sessions", "sessions.json"), `{
 		"main": {"sessionId": "a", "updatedAt": 2000, "label": "first", "sessionFile": "`+old+`/a.jsonl", "future": 1},
 		"group:5": {"sessionId": "b", "updatedAt": 1000},
-		"agent:work:both": {"sessionId": "c-old", "updatedAt": 1}
+		"agent:office:both": {"sessionId": "c-old", "updatedAt": 1}
 	}`)
 	p.write(state("sessions", "a.jsonl"), "{\"type\":\"session\",\"id\":\"a\"}\n")
 	p.write(state("sessions", "b.jsonl"), "{\"type\":\"session\",\"id\":\"b\"}\n")
 	p.write(state("sessions", "notes.txt"), "mine")
-	p.write(state("agents", "work", "sessions", "sessions.json"), `{"agent:work:both": {"sessionId": "c", "updatedAt": 5000, "label": "first"}}`)
-	p.write(state("agents", "work", "sessions", "b.jsonl"), "{\"type\":\"session\",\"id\":\"other b\"}\n")
+	p.write(state("agents", "office", "sessions", "sessions.json"), `{"agent:office:both": {"sessionId": "c", "updatedAt": 5000, "label": "first"}}`)
+	p.write(state("agents", "office", "sessions", "b.jsonl"), "{\"type\":\"session\",\"id\":\"other b\"}\n")
 	p.write(state("agent", "auth-profiles.json"), `{"version":1,"profiles":{}}`)
 	p.write(state("agent", "models.json"), `{"old":true}`)
-	p.write(state("agents", "work", "agent", "models.json"), `{"new":true}`)
+	p.write(state("agents", "office", "agent", "models.json"), `{"new":true}`)
 
 	expect(t, p.findings(never), "problem old state: ~/.openclaw/sessions and ~/.openclaw/agent are from an earlier release")
 	before := files(t, p.Paths.StateDir)
@@ -59,19 +59,19 @@ func TestStateMovesRT132(t *testing.T) {
 		t.Fatalf("looking changed something:\n%s", diff)
 	}
 	expect(t, p.findings(func(f Finding) bool { return f.Check == "old state" }),
-		"moved 1 transcript(s) and 2 session(s) to ~/.openclaw/agents/work/sessions", "moved 1 file(s) of the agent to ~/.openclaw/agents/work/agent",
+		"moved 1 transcript(s) and 2 session(s) to ~/.openclaw/agents/office/sessions", "moved 1 file(s) of the agent to ~/.openclaw/agents/office/agent",
 		"what is left is kept as ~/.openclaw/sessions.legacy-1800000000000", "what is left is kept as ~/.openclaw/agent.legacy-1800000000000")
 	want := []string{
 		"agent.legacy-1800000000000/models.json",
-		"agents/work/agent/auth-profiles.json", "agents/work/agent/models.json",
-		"agents/work/sessions/a.jsonl", "agents/work/sessions/b.jsonl", "agents/work/sessions/sessions.json",
+		"agents/office/agent/auth-profiles.json", "agents/office/agent/models.json",
+		"agents/office/sessions/a.jsonl", "agents/office/sessions/b.jsonl", "agents/office/sessions/sessions.json",
 		"openclaw.json",
 		"sessions.legacy-1800000000000/b.jsonl", "sessions.legacy-1800000000000/notes.txt", "sessions.legacy-1800000000000/sessions.json",
 	}
 	if diff := cmp.Diff(want, files(t, p.Paths.StateDir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	st, err := session.Open(session.Config{Dir: state("agents", "work", "sessions"), AgentID: "work"})
+	st, err := session.Open(session.Config{Dir: state("agents", "office", "sessions"), AgentID: "office"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +80,14 @@ func TestStateMovesRT132(t *testing.T) {
 	for _, it := range st.List() {
 		ids[it.Key] = it.Entry.SessionID
 	}
-	if diff := cmp.Diff(map[string]string{"agent:work:main": "a", "agent:work:group:5": "b", "agent:work:both": "c"}, ids); diff != "" {
+	if diff := cmp.Diff(map[string]string{"agent:office:main": "a", "agent:office:group:5": "b", "agent:office:both": "c"}, ids); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
-	e, _ := st.Get("agent:work:main")
-	if e.UpdatedAt != 2000 || string(e.Extra["future"]) != "1" || e.SessionFile != state("agents", "work", "sessions", "a.jsonl") || e.Label != "" {
+	e, _ := st.Get("agent:office:main")
+	if e.UpdatedAt != 2000 || string(e.Extra["future"]) != "1" || e.SessionFile != state("agents", "office", "sessions", "a.jsonl") || e.Label != "" {
 		t.Errorf("the moved entry = %+v, want all of it but the taken label", e)
 	}
-	if data := p.read(state("agents", "work", "agent", "models.json")); data != `{"new":true}` {
+	if data := p.read(state("agents", "office", "agent", "models.json")); data != `{"new":true}` {
 		t.Errorf("models.json = %s, want the one that was there", data)
 	}
 	if report := p.findings(always); strings.Contains(report, "old state") {
