@@ -24,7 +24,7 @@ import (
 
 const (
 	token          = "interop-token-0123456789abcdef"
-	commandTimeout = 2 * time.Minute
+	commandTimeout = 5 * time.Minute // the first command of a fresh client compiles for a while
 )
 
 // world is a running gateway of ours and the official client beside it.
