@@ -315,13 +315,6 @@ func (rs *runs) findChat(id run.ID) *Run {
 	return nil
 }
 
-// inLane returns the runs of a lane in order of acceptance.
-func (rs *runs) inLane(lane string) []*Run {
-	rs.mu.Lock()
-	defer rs.mu.Unlock()
-	return slices.Clone(rs.byLane[lane])
-}
-
 // running returns the run that the runner works on in a lane.
 func (rs *runs) running(lane string) *Run {
 	rs.mu.Lock()
