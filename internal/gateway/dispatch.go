@@ -43,7 +43,11 @@ func (f *failed) Unwrap() error { return f.err }
 // connection are running.
 func (g *Gateway) dispatch(ctx context.Context, c *conn, data []byte) {
 	var req protocol.Request
-	if err := schema.Decode(data, &req); err != nil {
+	decode := schema.Decode
+	if c.version >= protocol.Version4 {
+		decode = schema.DecodeLenient // requests there may carry a traceparent and more
+	}
+	if err := decode(data, &req); err != nil {
 		g.badFrame(c, data, err)
 		return
 	}

@@ -42,7 +42,7 @@ func newFeed(h *hub, log *slog.Logger) feed {
 }
 
 // wanted reports whether anybody has subscribed to anything.
-func (f *feed) wanted() bool { return f.hub.any(func(c *conn) bool { return c.subs.any() }) }
+func (f *feed) wanted() bool { return f.hub.subscribers.Load() > 0 }
 
 func (f *feed) report(n newsItem) {
 	if !f.wanted() {

@@ -62,7 +62,7 @@ func (g *Gateway) handshake(ctx context.Context, c *conn, data []byte) *farewell
 	if errors.Is(err, schema.ErrSyntax) {
 		return &farewell{code: protocol.CloseNormal}
 	}
-	if err != nil {
+	if err != nil && !newerConnect(data, &req) {
 		return &farewell{code: protocol.ClosePolicy, reason: protocol.ReasonInvalidFrame}
 	}
 	r := g.greet(ctx, c, &req)
@@ -79,6 +79,14 @@ func (g *Gateway) handshake(ctx context.Context, c *conn, data []byte) *farewell
 		bye.reason = r.err.Message
 	}
 	return bye
+}
+
+// newerConnect reads the connect of a client of protocol 4, whose envelope may hold
+// a traceparent and more.
+func newerConnect(data []byte, req *protocol.Request) bool {
+	var p struct{ MaxProtocol int }
+	*req = protocol.Request{}
+	return schema.DecodeLenient(data, req) == nil && json.Unmarshal(req.Params, &p) == nil && p.MaxProtocol >= protocol.Version4
 }
 
 // greet runs the checks in the order that clients rely on and lets c join.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // hub knows all connections: guests, which are in the handshake, and members,
@@ -15,6 +16,9 @@ type hub struct {
 	guests map[*conn]struct{}
 	// closed refuses newcomers during shutdown.
 	closed bool
+
+	// subscribers counts the connections that have subscribed to something, ever.
+	subscribers atomic.Int32
 }
 
 // enter adds c as a guest. It reports false when the gateway is shutting down.
@@ -49,6 +53,7 @@ func (h *hub) join(c *conn, greet func()) bool {
 
 // leave removes c.
 func (h *hub) leave(c *conn) {
+	c.subs.end(h)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.guests, c)

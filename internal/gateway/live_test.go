@@ -281,13 +281,14 @@ func TestSessionsSendAndAbort(t *testing.T) {
 		if f := c.call(protocol.MethodSessionsAbort, object{"key": "one", "clearQueued": true}); !strings.Contains(string(f.Payload), `"runIds":["k2"]`) {
 			t.Errorf("sessions.abort = %s", f.Payload)
 		}
-		id := c.request(protocol.MethodAgent, object{"sessionKey": "two", "message": "x", "idempotencyKey": "k3"})
-		c.response(id)
+		asker := h.connect(dialer{}, newer)
+		id := asker.request(protocol.MethodAgent, object{"sessionKey": "two", "message": "x", "idempotencyKey": "k3"})
+		asker.response(id)
 		synctest.Wait()
 		if f := c.call(protocol.MethodSessionsAbort, object{"key": "two"}); !strings.Contains(string(f.Payload), `"runIds":["k3"]`) {
 			t.Errorf("sessions.abort of an agent run = %s", f.Payload)
 		}
-		c.response(id)
+		asker.response(id)
 		// chat.send needs no key on protocol 4 either, on 3 it does.
 		if got, want := c.ask("chat.send", `{"sessionKey":"three","message":"x"}`), `{"runId":"<uuid>","status":"started"}`; got != want {
 			t.Errorf("chat.send without a key = %s, want %s", got, want)
@@ -415,8 +416,16 @@ func TestOffer(t *testing.T) {
 
 func TestSubscriptionsAreBounded(t *testing.T) {
 	var s subscriptions
-	if s.any() {
-		t.Error("a new connection has subscriptions")
+	var h hub
+	s.begin(&h)
+	s.begin(&h)
+	if got := h.subscribers.Load(); got != 1 {
+		t.Errorf("%d subscribers, want 1", got)
+	}
+	s.end(&h)
+	s.begin(&h) // too late
+	if got := h.subscribers.Load(); got != 0 {
+		t.Errorf("%d subscribers after the end, want none", got)
 	}
 	for i := range maxFollowed {
 		if !s.follow(string(rune('a' + i))) {
@@ -447,4 +456,52 @@ func BenchmarkUnheard(b *testing.B) {
 	for b.Loop() {
 		g.Appended(session.Appended{})
 	}
+}
+
+// Protocol 4: requests may carry more than their envelope knows, on 3 they may not;
+// and asking for a run that is under way says that it is.
+func TestProtocol4Requests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, "")
+		c, old := h.connect(dialer{}, newer), h.connect(dialer{})
+		first := h.dial(dialer{})
+		first.challenge()
+		data, err := json.Marshal(object{"type": "req", "id": "c", "method": "connect", "params": hello(newer), "traceparent": "00-1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.sendText(string(data))
+		if f := first.response("c"); !f.OK {
+			t.Errorf("connect with a traceparent = %+v, want hello-ok", f.Error)
+		}
+		frame := `{"type":"req","id":"x","method":"status","traceparent":"00-1","expectedProfileId":"p"}`
+		c.sendText(frame)
+		if f := c.response("x"); !f.OK {
+			t.Errorf("request with a traceparent = %+v, want it answered", f.Error)
+		}
+		old.sendText(frame)
+		if f := old.response("x"); f.Error == nil || !strings.Contains(f.Error.Message, "at root: unexpected property 'traceparent'") {
+			t.Errorf("request with a traceparent on protocol 3 = %+v, want it refused", f)
+		}
+		if f := c.call(protocol.MethodChatSend, object{"sessionKey": "main", "message": "x", "idempotencyKey": "k1"}); !f.OK {
+			t.Fatal(f.Error)
+		}
+		synctest.Wait()
+		for _, q := range []struct {
+			c            *wsClient
+			params, want string
+		}{
+			{c, `{"runId":"k1","timeoutMs":0}`, `{"runId":"k1","status":"pending"}`},
+			{c, `{"runId":"k1","timeoutMs":5}`, `{"runId":"k1","status":"timeout"}`},
+			{c, `{"runId":"k2","timeoutMs":0}`, `{"runId":"k2","status":"timeout"}`},
+			{old, `{"runId":"k1","timeoutMs":0}`, `{"runId":"k1","status":"timeout"}`},
+		} {
+			if got := q.c.ask("agent.wait", q.params); got != q.want {
+				t.Errorf("agent.wait %s = %s, want %s", q.params, got, q.want)
+			}
+		}
+		h.runner.finish("k1", "")
+		synctest.Wait()
+		h.close()
+	})
 }

@@ -120,7 +120,11 @@ func (g *Gateway) agentWait(ctx context.Context, q *request, p *protocol.AgentWa
 	}
 	end, ok := g.cfg.Router.Wait(ctx, run.ID(p.RunID), wait)
 	if !ok {
-		return protocol.AgentWaitResult{RunID: p.RunID, Status: protocol.StatusTimeout}, nil
+		out := protocol.AgentWaitResult{RunID: p.RunID, Status: protocol.StatusTimeout}
+		if wait == 0 && q.conn.version >= protocol.Version4 && g.cfg.Router.Busy(run.ID(p.RunID)) {
+			out.Status = protocol.StatusPending // who asks without waiting wants to know
+		}
+		return out, nil
 	}
 	out := protocol.AgentWaitResult{
 		RunID: p.RunID, Status: protocol.StatusOK, StartedAt: millis(end.StartedAt), EndedAt: millis(end.EndedAt),

@@ -44,6 +44,7 @@ func (g *Gateway) sessionsDescribe(_ context.Context, _ *request, p *protocol.Se
 // sessionsSubscribe has changes of all sessions told to the connection. With
 // params it also answers the list, of a moment when changes were told already.
 func (g *Gateway) sessionsSubscribe(ctx context.Context, q *request, p *protocol.SessionsListParams) (any, error) {
+	q.conn.subs.begin(&g.hub)
 	q.conn.subs.changes.Store(true)
 	out := protocol.SessionsSubscribeResult{Subscribed: true}
 	var given map[string]json.RawMessage
@@ -71,6 +72,7 @@ func (g *Gateway) messagesSubscribe(_ context.Context, q *request, p *protocol.S
 	if key == "" || key == chat.UnknownKey {
 		return nil, invalid("invalid session key")
 	}
+	q.conn.subs.begin(&g.hub)
 	if !q.conn.subs.follow(key) {
 		return nil, unavailable("too many sessions are followed on this connection")
 	}

@@ -219,7 +219,7 @@ func (r *runs) sendAgent(l *liveRun, e run.Event) {
 // followed returns the canonical form of a key, if it is another than key and
 // somebody follows that session.
 func (r *runs) followed(agent, key string) string {
-	if key == "" {
+	if key == "" || r.hub.subscribers.Load() == 0 {
 		return ""
 	}
 	canonical := r.canonical(agent, key)

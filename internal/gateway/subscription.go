@@ -15,6 +15,27 @@ type subscriptions struct {
 	// keys are the canonical keys of the sessions that it follows. The map is
 	// replaced, never changed: events look into it without a lock.
 	keys atomic.Pointer[map[string]bool]
+	// count is whether the hub counts the connection among its subscribers.
+	count atomic.Int32
+}
+
+const (
+	uncounted = iota
+	counted
+	gone // it has left, and is counted no more
+)
+
+// begin has h count the connection among its subscribers.
+func (s *subscriptions) begin(h *hub) {
+	if s.count.CompareAndSwap(uncounted, counted) {
+		h.subscribers.Add(1)
+	}
+}
+
+func (s *subscriptions) end(h *hub) {
+	if s.count.Swap(gone) == counted {
+		h.subscribers.Add(-1)
+	}
 }
 
 // follow adds a session and reports whether there was room.
@@ -51,10 +72,4 @@ func (s *subscriptions) unfollow(key string) {
 func (s *subscriptions) follows(key string) bool {
 	keys := s.keys.Load()
 	return keys != nil && (*keys)[key]
-}
-
-// any reports whether there is something to tell at all.
-func (s *subscriptions) any() bool {
-	keys := s.keys.Load()
-	return s.changes.Load() || keys != nil && len(*keys) > 0
 }
