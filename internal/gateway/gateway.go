@@ -129,7 +129,7 @@ func New(cfg Config) *Gateway {
 	}
 	g.presence = newPresence(selfEntry(cfg.Host, cfg.Version, cfg.Kernel))
 	g.health.build = g.buildHealth
-	g.health.stale = func() { g.state.trigger(wishHealth) }
+	g.health.stale = func() { g.state.trigger(wishFresh) }
 	g.features = features(g.methods)
 	g.feed = newFeed(&g.hub, g.log)
 	g.runs.hub, g.runs.log = &g.hub, g.log

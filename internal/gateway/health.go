@@ -53,11 +53,16 @@ func (h *health) cached() (*healthSnapshot, bool) {
 	if s == nil {
 		return nil, false
 	}
-	age := time.Since(s.at)
-	if age >= healthFresh {
+	if h.old() {
 		h.stale()
 	}
-	return s, age < healthEvery
+	return s, time.Since(s.at) < healthEvery
+}
+
+// old reports whether a request is reason enough to refresh the snapshot.
+func (h *health) old() bool {
+	s := h.latest.Load()
+	return s == nil || time.Since(s.at) >= healthFresh
 }
 
 // renew makes a new snapshot. Callers that come while one is being made share

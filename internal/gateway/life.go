@@ -61,7 +61,7 @@ func (g *Gateway) tellState(ctx context.Context, wishes uint32) {
 	if wishes&wishPresence != 0 {
 		g.broadcastPresence()
 	}
-	if wishes&wishHealth != 0 {
+	if wishes&wishHealth != 0 || wishes&wishFresh != 0 && g.health.old() {
 		g.refreshHealth(ctx)
 	}
 }

@@ -20,6 +20,9 @@ type pulse struct {
 const (
 	wishPresence uint32 = 1 << iota
 	wishHealth
+	// wishFresh is wishHealth of a mere request: a snapshot that has been renewed
+	// meanwhile grants it.
+	wishFresh
 )
 
 func newPulse(interval time.Duration) *pulse {
