@@ -167,9 +167,8 @@ func TestUnseenSteersRun(t *testing.T) {
 		return run.Outcome{}, nil
 	}
 	<-b.chat("one", "main", "work").Run.Done()
-	for len(b.router.Active()) > 0 {
-		id := b.router.Active()[0].ID
-		b.router.Wait(t.Context(), id, 5*time.Second)
+	for active := b.router.Active(); len(active) > 0; active = b.router.Active() {
+		b.router.Wait(t.Context(), active[0].ID, 5*time.Second)
 	}
 	if diff := cmp.Diff([]string{"work", "left one", "left two"}, b.stage.prompts()); diff != "" {
 		t.Errorf("ran (-want +got):\n%s", diff)
