@@ -93,11 +93,20 @@ echo up; wait`
 
 const treeSize = 6
 
+// wantTreeGone waits for the processes of the tree to end: a killed process takes a
+// moment to die on a busy machine.
 func (k *kit) wantTreeGone() {
 	k.t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	limit := time.After(patience)
 	for _, pid := range k.pids("pids", treeSize) {
-		if alive(pid) {
-			k.t.Errorf("process %d of the tree is still alive", pid)
+		for alive(pid) {
+			select {
+			case <-look.C:
+			case <-limit:
+				k.t.Fatalf("process %d of the tree is still alive", pid)
+			}
 		}
 	}
 }
