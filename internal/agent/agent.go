@@ -13,6 +13,7 @@ import (
 	"openclaw/internal/run"
 	"openclaw/internal/session"
 	"openclaw/internal/tool"
+	"openclaw/internal/workspace"
 )
 
 // DefaultTimeout bounds a run unless the configuration or the request says
@@ -87,6 +88,8 @@ type Agent struct {
 	cfg Config
 	now func() time.Time
 	log *slog.Logger
+
+	files workspace.Cache
 
 	mu     sync.Mutex
 	active map[run.ID]*mailbox

@@ -259,7 +259,7 @@ func (j *job) prompt(info model.Info, tools []tool.Tool, think string) prompt {
 		timezone: zoneName(s.Zone), workspace: s.Workspace, bootstrapping: workspace.Bootstrapping(s.Workspace),
 		docs: cfg.Docs, docsURL: cfg.DocsURL, owners: s.Owners, extra: j.req.ExtraSystemPrompt, channel: j.req.Channel,
 		citations: s.MemoryCitations, heartbeat: s.HeartbeatPrompt, reasoning: j.levels.reasoning,
-		files: workspace.Load(s.Workspace, workspace.LoadOptions{
+		files: j.agent.files.Load(s.Workspace, workspace.LoadOptions{
 			MaxChars: s.BootstrapMaxChars, Main: chat.IsMain(j.req.SessionKey), Subagent: subagent,
 		}),
 		runtime: runtimeLine{

@@ -41,7 +41,9 @@ type File struct {
 // files are left out. A missing standing file yields a note; a missing
 // BOOTSTRAP.md yields nothing, because that is the normal state after the first
 // run. See docs/runtime.md#bootstrap-files.
-func Load(dir string, opts LoadOptions) []File {
+func Load(dir string, opts LoadOptions) []File { return load(dir, opts, read) }
+
+func load(dir string, opts LoadOptions, read func(dir, name string, limit int) (File, bool)) []File {
 	limit := opts.MaxChars
 	if limit <= 0 {
 		limit = DefaultMaxChars
