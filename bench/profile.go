@@ -26,8 +26,11 @@ func (w *world) watch(o *options, name string) (finish func() (used, took time.D
 	}, err
 }
 
-// heap saves what the gateway holds.
+// heap saves what the gateway holds, and before that, as it stands, how much.
 func (w *world) heap(o *options, name string) error {
+	if err := w.fetch("/memory", filepath.Join(o.profile, name+".memory.json")); err != nil {
+		return err
+	}
 	return w.fetch("/heap", filepath.Join(o.profile, name+".heap.pb.gz"))
 }
 

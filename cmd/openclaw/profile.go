@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"net"
 	"net/http"
 	"os"
@@ -36,8 +37,13 @@ func serveProfiles() (stop func()) {
 		runtime.GC()
 		pprof.Lookup("heap").WriteTo(w, 0)
 	})
-	mux.HandleFunc("/stacks", func(w http.ResponseWriter, _ *http.Request) { pprof.Lookup("goroutine").WriteTo(w, 1) })
-	mux.HandleFunc("/memory", func(w http.ResponseWriter, _ *http.Request) { pprof.Lookup("heap").WriteTo(w, 1) })
+	mux.HandleFunc("/memory", func(w http.ResponseWriter, _ *http.Request) {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		json.NewEncoder(w).Encode(map[string]uint64{"sys": m.Sys, "heapAlloc": m.HeapAlloc, "heapInuse": m.HeapInuse, "heapIdle": m.HeapIdle,
+			"heapReleased": m.HeapReleased, "stackInuse": m.StackInuse, "gcSys": m.GCSys, "otherSys": m.OtherSys + m.MSpanSys + m.MCacheSys + m.BuckHashSys,
+			"nextGC": m.NextGC, "numGC": uint64(m.NumGC), "goroutines": uint64(runtime.NumGoroutine())})
+	})
 	server := &http.Server{Handler: mux}
 	var serving sync.WaitGroup
 	serving.Go(func() { server.Serve(l) })
