@@ -23,17 +23,18 @@ import (
 // parent whatever the numbers say, a parent never imports a child.
 var floors = map[string]int{
 	"protocol": 0, "byo": 0,
-	"internal/chat": 0, "internal/cli": 0, "internal/cue": 0, "internal/disk": 0, "internal/lane": 0, "internal/logs": 0,
+	"internal/chat": 0, "internal/cli": 0, "internal/cue": 0, "internal/disk": 0, "internal/guard": 0, "internal/lane": 0, "internal/logs": 0,
 	"internal/schema": 0, "internal/sse": 0, "internal/testkit": 0, "internal/turn": 0,
 	"client":          1,
 	"internal/device": 1, "internal/mockllm": 1, "internal/model": 1, "internal/run": 1, "internal/tool": 1,
 	"internal/config": 2, "internal/ledger": 2, "internal/pairing": 2, "internal/session": 2, "internal/workspace": 2,
-	"internal/agent": 3, "internal/router": 3,
+	"internal/agent": 3, "internal/assistant": 3, "internal/desktop": 3, "internal/relay": 3, "internal/router": 3,
 	"internal/model/anthropic": 4, "internal/model/auth": 4, "internal/model/catalog": 4,
 	"internal/model/offline": 4, "internal/model/openai": 4,
+	"internal/plugin/stagewhisper": 4, "internal/relay/jetstream": 4,
 	"internal/tool/file": 4, "internal/tool/shell": 4,
 	"internal/gateway": 5, "internal/doctor": 5,
-	"bench": 6, "cmd/openclaw": 6, "interop": 6, "internal/conformance": 6,
+	"bench": 6, "cmd/openclaw": 6, "cmd/stagewhisper": 6, "interop": 6, "internal/conformance": 6,
 }
 
 // pure packages import nothing of ours at all; client imports only protocol.
