@@ -1,5 +1,5 @@
 // Package disk owns every way this program puts bytes on a file system: atomic
-// replacement, append-only JSON lines, journals whose writers share one sync,
+// replacement, append-only JSON lines, small tables, journals whose writers share one sync,
 // exclusive lock files shared with other processes, rotating backups and the
 // dated log file.
 //
