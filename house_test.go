@@ -22,7 +22,7 @@ import (
 // floors of the house; imports point to a lower floor. A child may import its
 // parent whatever the numbers say, a parent never imports a child.
 var floors = map[string]int{
-	"protocol": 0, "byo": 0,
+	"protocol": 0, "byo": 0, "byo/seal": 0,
 	"internal/chat": 0, "internal/cli": 0, "internal/cue": 0, "internal/disk": 0, "internal/guard": 0, "internal/lane": 0, "internal/logs": 0,
 	"internal/schema": 0, "internal/sse": 0, "internal/testkit": 0, "internal/turn": 0,
 	"client":          1,
