@@ -1,9 +1,12 @@
 package byo
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
 // Roles of a sender.
@@ -30,6 +33,7 @@ const (
 	ContentChatOut         = "chat_out" // duplex_v2 chat_frame: a Callback
 	ContentRekeyOffer      = "rekey_offer"
 	ContentRekeyAnswer     = "rekey_answer"
+	ContentRekeyDone       = "rekey_done" // the first message under new keys
 )
 
 // Envelope is sealed content of either scheme. Direction, KeyID, Epoch, Seq,
@@ -83,6 +87,17 @@ func (e Envelope) CheckShape() error {
 		return &FieldError{Field: "ciphertext", Problem: "must be base64 and not empty"}
 	}
 	return nil
+}
+
+// Digest is the SHA-256 of the ciphertext in hex: what tells a repeat of a job
+// from another job under the same id.
+func (e Envelope) Digest() string {
+	text, err := base64.StdEncoding.DecodeString(e.Ciphertext)
+	if err != nil {
+		text = []byte(e.Ciphertext)
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
 // Payload is the content of a job: sealed ([Envelope] set) or, only where that is
@@ -163,11 +178,8 @@ func holdsCiphertext(data []byte) bool {
 func deepKey(v any, key string) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		if _, ok := v[key]; ok {
-			return true
-		}
-		for _, inner := range v {
-			if deepKey(inner, key) {
+		for name, inner := range v {
+			if strings.EqualFold(name, key) || deepKey(inner, key) {
 				return true
 			}
 		}
