@@ -192,6 +192,19 @@ func TestFallbackSkipsMissingKey(t *testing.T) {
 	}
 }
 
+// RT-096: the primary stands in for an override that cannot be asked, not for one
+// that answered with an error: without configured fallbacks that is the answer.
+func TestPrimaryStandsIn(t *testing.T) {
+	b := newBench(t, fail(badKey, ""), say("ok"))
+	for _, tt := range []struct{ provider, want string }{{"spare", badKey.Text}, {"keyless", "ok"}} {
+		req := b.request("go")
+		req.Provider, req.Model = tt.provider, "one"
+		if got := texts(b.run(t.Context(), req).Payloads); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("payloads with %s/one = %v, want %q", tt.provider, got, tt.want)
+		}
+	}
+}
+
 func TestFallbackAllFail(t *testing.T) {
 	b := newBench(t, fail(badKey, ""), fail(badKey, ""))
 	b.models.Fallbacks = []string{"spare/one"}

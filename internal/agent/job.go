@@ -118,17 +118,19 @@ func (j *job) tryAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Without fallbacks the primary only stands in for a model that cannot be asked.
+	spare := j.models.HasFallbacks(j.settings.Fallbacks)
 	var failures []model.Attempt
 	for i, ref := range refs {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err := j.try(ctx, ref, i == len(refs)-1)
+		err := j.try(ctx, ref, i == len(refs)-1 || !spare)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		failures = append(failures, model.Attempt{Ref: ref, Err: err})
-		if !failsOver(err) {
+		if !failsOver(err) || j.asked && !spare {
 			break
 		}
 		if i+1 < len(refs) {
@@ -291,7 +293,7 @@ func (j *job) prompt(info model.Info, tools []tool.Tool, think string) prompt {
 // describe keeps the report of the prompt that is about to be used.
 func (j *job) describe(p prompt, system string, projectChars int, info model.Info) {
 	r := newReport(p, system, projectChars, j.agent.now())
-	r.SessionID, r.SessionKey = j.req.SessionID, j.req.SessionKey
+	r.SessionID, r.SessionKey = j.req.SessionID, j.req.EventKey
 	r.Provider, r.Model = info.Ref.Provider, info.Ref.ID
 	r.BootstrapMaxChars = j.settings.BootstrapMaxChars
 	if r.BootstrapMaxChars <= 0 {

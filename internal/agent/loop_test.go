@@ -91,7 +91,7 @@ func TestRunChatRemembersReport(t *testing.T) {
 		if err := json.Unmarshal(raw, &r); err != nil {
 			t.Fatalf("report in the %s: %v", name, err)
 		}
-		if r.Source != "run" || r.SessionID != testID || r.Model != "one" || len(r.Files) != 6 || r.SystemPrompt.Chars < 1000 {
+		if r.Source != "run" || r.SessionID != testID || r.SessionKey != req.EventKey || r.Model != "one" || len(r.Files) != 6 || r.SystemPrompt.Chars < 1000 {
 			t.Errorf("report in the %s = %+v", name, r)
 		}
 	}

@@ -66,6 +66,16 @@ func (d *Directory) Candidates(text string, fallbacks []string) ([]Ref, error) {
 	return route.Candidates(), nil
 }
 
+// HasFallbacks reports whether fallbacks are configured, by the agent's list or,
+// if that is nil, by the defaults. See agent-runtime 11.2: without them the error
+// of a model that was asked is the answer.
+func (d *Directory) HasFallbacks(fallbacks []string) bool {
+	if fallbacks == nil {
+		fallbacks = d.cfg.Settings().Fallbacks
+	}
+	return len(fallbacks) > 0
+}
+
 // Attempt is one candidate that failed.
 type Attempt struct {
 	Ref Ref

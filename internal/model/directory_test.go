@@ -317,6 +317,9 @@ func TestCandidates(t *testing.T) {
 			t.Errorf("%s: Candidates(%q, %v) = %v, %v, want %s", tt.name, tt.text, tt.fallbacks, names, err, tt.want)
 		}
 	}
+	if d := directory(s, nil); !d.HasFallbacks(nil) || d.HasFallbacks([]string{}) || directory(Settings{}, nil).HasFallbacks(nil) {
+		t.Error("HasFallbacks takes an empty list for fallbacks, or the defaults for none")
+	}
 	if _, err := directory(s, nil).Candidates("x/", nil); err == nil {
 		t.Error("Candidates(x/) succeeded, want an error")
 	}
