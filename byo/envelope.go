@@ -60,13 +60,10 @@ type Envelope struct {
 
 // MarshalJSON writes the epoch of a [DuplexV2] envelope even when it is 0.
 func (e Envelope) MarshalJSON() ([]byte, error) {
-	if e.Version != DuplexV2 {
-		return json.Marshal(envelope(e))
+	if e.Version == DuplexV2 {
+		return json.Marshal(duplexEnvelope(e))
 	}
-	return json.Marshal(struct {
-		envelope
-		Epoch uint64 `json:"epoch"`
-	}{envelope(e), e.Epoch})
+	return json.Marshal(envelope(e))
 }
 
 // SchemaType says which type describes the JSON of an Envelope.
@@ -74,6 +71,25 @@ func (Envelope) SchemaType() (elem any, nullable bool) { return envelope{}, fals
 
 // envelope is Envelope without its methods.
 type envelope Envelope
+
+// duplexEnvelope is an envelope whose epoch and number are always written.
+type duplexEnvelope struct {
+	Version       string `json:"version"`
+	SenderRole    string `json:"sender_role"`
+	Direction     string `json:"direction"`
+	KeyID         string `json:"key_id"`
+	Epoch         uint64 `json:"epoch"`
+	Seq           uint64 `json:"seq"`
+	MessageID     string `json:"message_id"`
+	SessionID     string `json:"session_id"`
+	CorrelationID string `json:"correlation_id"`
+	ContentType   string `json:"content_type"`
+	JobID         string `json:"job_id,omitempty"`
+	Purpose       string `json:"purpose,omitempty"`
+	DeadlineAt    string `json:"deadline_at,omitempty"`
+	Nonce         string `json:"nonce"`
+	Ciphertext    string `json:"ciphertext"`
+}
 
 // CheckShape reports what a relay may know to be wrong with e without any key:
 // a nonce of other than 24 bytes, or a ciphertext that is empty or no base64.

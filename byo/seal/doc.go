@@ -25,3 +25,5 @@
 // testdata holds vectors as JSON for other languages, most of them failures. The
 // schemes are described in docs/byo.md#content-protection.
 package seal
+
+//go:generate go test -run Fresh$ . -update
