@@ -26,7 +26,7 @@ var floors = map[string]int{
 	"internal/chat": 0, "internal/cli": 0, "internal/cue": 0, "internal/disk": 0, "internal/guard": 0, "internal/lane": 0, "internal/logs": 0,
 	"internal/schema": 0, "internal/sse": 0, "internal/testkit": 0, "internal/turn": 0,
 	"client":          1,
-	"internal/device": 1, "internal/mockllm": 1, "internal/model": 1, "internal/run": 1, "internal/tool": 1,
+	"internal/device": 1, "internal/mockllm": 1, "internal/model": 1, "internal/relayclient": 1, "internal/run": 1, "internal/tool": 1,
 	"internal/config": 2, "internal/ledger": 2, "internal/pairing": 2, "internal/session": 2, "internal/workspace": 2,
 	"internal/agent": 3, "internal/assistant": 3, "internal/desktop": 3, "internal/relay": 3, "internal/router": 3,
 	"internal/model/anthropic": 4, "internal/model/auth": 4, "internal/model/catalog": 4,
