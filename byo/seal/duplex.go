@@ -40,6 +40,8 @@ type Duplex struct {
 	previous *epoch // opens until its time; nil when there is none
 	next     *epoch // answered, but not yet used by the other side
 	offer    *offer // sent, not yet answered
+	text     []byte // buffers of Seal; hold nothing but ciphertext between calls
+	code     []byte
 }
 
 // epoch is one generation of keys.
@@ -150,11 +152,19 @@ func (d *Duplex) seal(h Header, plaintext []byte) (byo.Envelope, error) {
 	if e.Seq, err = d.number(c); err != nil {
 		return byo.Envelope{}, err
 	}
-	if err := encrypt(&e, &c.send, aadDuplex(&e), pad(plaintext), d.cfg.Rand); err != nil {
+	d.text = pad(d.text, plaintext)
+	if d.code, err = encrypt(&e, &c.send, aadDuplex(&e), d.text, d.code, d.cfg.Rand); err != nil {
+		clear(d.text)
 		return byo.Envelope{}, err
+	}
+	if cap(d.code) > maxScratch {
+		d.text, d.code = nil, nil
 	}
 	return e, nil
 }
+
+// maxScratch bounds the buffers that are kept between messages.
+const maxScratch = 32 << 10
 
 // number takes the next send number of c. Numbers are reserved on disk before
 // they are used, so that a crash skips some instead of using any twice.

@@ -23,7 +23,7 @@ func TestPadding(t *testing.T) {
 		{65532, 65536}, {65533, 131072}, {131068, 131072}, {131069, 196608}, {262144, 327680},
 	} {
 		data := bytes.Repeat([]byte{0xa5}, tt.n)
-		b := pad(data)
+		b := pad(nil, data)
 		if len(b) != tt.size {
 			t.Errorf("pad(%d bytes) has %d bytes, want %d", tt.n, len(b), tt.size)
 		}
@@ -53,7 +53,7 @@ func TestPaddingVectors(t *testing.T) {
 		for i := range data {
 			data[i] = byte(i % 251)
 		}
-		b := pad(data)
+		b := pad(nil, data)
 		sum := sha256.Sum256(b)
 		if len(b) != c.Padded || hex.EncodeToString(sum[:]) != hex.EncodeToString(c.PaddedSum) {
 			t.Errorf("%d bytes: padded to %d bytes with sum %x, want %d with %x", c.Length, len(b), sum, c.Padded, c.PaddedSum)

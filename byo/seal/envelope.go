@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"golang.org/x/crypto/chacha20poly1305"
 
@@ -84,20 +83,21 @@ func aadDuplex(e *byo.Envelope) []byte {
 	return appendPart(b, e.DeadlineAt)
 }
 
-// encrypt seals plaintext into e with a fresh nonce. The buffer of plaintext is
-// overwritten with the ciphertext when it has the capacity.
-func encrypt(e *byo.Envelope, key *[keySize]byte, aad, plaintext []byte, random io.Reader) error {
+// encrypt seals plaintext, which it overwrites, into e with a fresh nonce. The
+// ciphertext is encoded in scratch, which grows as needed and is returned.
+func encrypt(e *byo.Envelope, key *[keySize]byte, aad, plaintext, scratch []byte, random io.Reader) ([]byte, error) {
 	aead, err := chacha20poly1305.NewX(key[:])
 	if err != nil {
-		return fmt.Errorf("make cipher: %w", err)
+		return scratch, fmt.Errorf("make cipher: %w", err)
 	}
 	var nonce [chacha20poly1305.NonceSizeX]byte
 	if err := fill(random, nonce[:]); err != nil {
-		return err
+		return scratch, err
 	}
 	e.Nonce = base64.StdEncoding.EncodeToString(nonce[:])
-	e.Ciphertext = base64.StdEncoding.EncodeToString(aead.Seal(plaintext[:0], nonce[:], plaintext, aad))
-	return nil
+	scratch = base64.StdEncoding.AppendEncode(scratch[:0], aead.Seal(plaintext[:0], nonce[:], plaintext, aad))
+	e.Ciphertext = string(scratch)
+	return scratch, nil
 }
 
 // decrypt opens e. It returns [ErrMalformed] or [ErrTampered].
@@ -124,13 +124,13 @@ func decrypt(e *byo.Envelope, key *[keySize]byte, aad []byte) ([]byte, error) {
 	return plain, nil
 }
 
+// strict refuses loose bits behind the last byte.
+var strict = base64.StdEncoding.Strict()
+
 // decode reads base64 with padding and nothing else, not even line breaks.
 func decode(field, text string) ([]byte, error) {
-	if text == "" || strings.ContainsAny(text, "\r\n") {
-		return nil, &MalformedError{field}
-	}
-	b, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil {
+	b, err := strict.DecodeString(text)
+	if err != nil || text == "" || base64.StdEncoding.EncodedLen(len(b)) != len(text) {
 		return nil, &MalformedError{field}
 	}
 	return b, nil

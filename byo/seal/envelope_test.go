@@ -171,7 +171,7 @@ func forge(t testing.TB, e byo.Envelope, key [keySize]byte, text []byte, random 
 		}
 		aad = fields
 	}
-	if err := encrypt(&e, &key, aad, slices.Clone(text), counting(random)); err != nil {
+	if _, err := encrypt(&e, &key, aad, slices.Clone(text), nil, counting(random)); err != nil {
 		t.Fatal(err)
 	}
 	return e
@@ -241,7 +241,7 @@ func (k keys) staticCases(t *testing.T) (cases []openCase) {
 	add("other content type than asked for", "", "content_type", func(c *openCase) { c.Outer.ContentType = byo.ContentTask })
 	add("unknown version", "SW-02", "version", func(c *openCase) { c.Envelope.Version = "static_v2" })
 	add("duplex_v2 envelope", "", "version", func(c *openCase) {
-		c.Envelope = forge(t, k.Duplex.Envelope, [keySize]byte(k.Duplex.SAS.KeyD2P), pad([]byte("x")), 1)
+		c.Envelope = forge(t, k.Duplex.Envelope, [keySize]byte(k.Duplex.SAS.KeyD2P), pad(nil, []byte("x")), 1)
 	})
 	add("version changed to that of a duplex", "SW-02", "version", func(c *openCase) { c.Envelope.Version = byo.DuplexV2 })
 	add("role of nobody", "SW-02", "malformed:sender_role", func(c *openCase) { c.Envelope.SenderRole = "relay" })
@@ -323,7 +323,7 @@ func (k keys) metadata(t *testing.T, base byo.Envelope, add func(name, proves, w
 func (k keys) duplexCases(t *testing.T) (cases []openCase) {
 	base := k.Duplex.Envelope
 	key := [keySize]byte(k.Duplex.SAS.KeyD2P)
-	good := forge(t, base, key, pad([]byte(k.Inputs.Plaintext)), 0)
+	good := forge(t, base, key, pad(nil, []byte(k.Inputs.Plaintext)), 0)
 	add := func(name, proves, wrong string, change func(c *openCase)) {
 		c := openCase{Name: "duplex_v2: " + name, Proves: proves, Keys: "sas_style", Receiver: byo.RolePlugin,
 			Envelope: good, Outer: outerOf(good), Error: wrong}
@@ -337,7 +337,7 @@ func (k keys) duplexCases(t *testing.T) (cases []openCase) {
 	answer.SenderRole, answer.Direction, answer.ContentType = byo.RolePlugin, byo.PluginToDesktop, byo.ContentReasoningOutput
 	answer.MessageID, answer.CorrelationID = "00000000-0000-4000-8000-000000000002", base.MessageID
 	const answerText = `{"result":{"signals":[],"no_signal_reason":"quiet"}}`
-	answer = forge(t, answer, [keySize]byte(k.Duplex.SAS.KeyP2D), pad([]byte(answerText)), 0x30)
+	answer = forge(t, answer, [keySize]byte(k.Duplex.SAS.KeyP2D), pad(nil, []byte(answerText)), 0x30)
 	answerTo := func(correlation string) func(c *openCase) {
 		return func(c *openCase) {
 			c.Receiver, c.Envelope, c.Outer = byo.RoleDesktop, answer, outerOf(answer)
@@ -354,13 +354,13 @@ func (k keys) duplexCases(t *testing.T) (cases []openCase) {
 	add("chat without a job", "SW-05", "", func(c *openCase) {
 		e := base
 		e.JobID, e.Purpose, e.DeadlineAt, e.CorrelationID, e.ContentType = "", "", "", "", byo.ContentChatIn
-		c.Envelope, c.Plaintext = forge(t, e, key, pad([]byte("grüße €")), 0x50), text("grüße €")
+		c.Envelope, c.Plaintext = forge(t, e, key, pad(nil, []byte("grüße €")), 0x50), text("grüße €")
 		c.Outer = outerOf(e)
 	})
 	add("keys of a long code", "SW-05", "", func(c *openCase) {
 		e := base
 		e.KeyID, c.Keys = k.Duplex.PSK.KeyID, "psk_style"
-		c.Envelope = forge(t, e, [keySize]byte(k.Duplex.PSK.KeyD2P), pad([]byte(k.Inputs.Plaintext)), 0x60)
+		c.Envelope = forge(t, e, [keySize]byte(k.Duplex.PSK.KeyD2P), pad(nil, []byte(k.Inputs.Plaintext)), 0x60)
 	})
 	add("30 seconds late", "SW-09", "", func(c *openCase) { c.Now = "2026-01-02T03:04:35Z" })
 	add("31 seconds late", "SW-09", "deadline", func(c *openCase) { c.Now = "2026-01-02T03:04:36Z" })
@@ -417,10 +417,10 @@ func (k keys) duplexCases(t *testing.T) (cases []openCase) {
 	add("deadline that is none", "", "malformed:deadline_at", func(c *openCase) {
 		e := base
 		e.DeadlineAt = "soon"
-		c.Envelope, c.Outer = forge(t, e, key, pad([]byte("x")), 4), outerOf(e)
+		c.Envelope, c.Outer = forge(t, e, key, pad(nil, []byte("x")), 4), outerOf(e)
 	})
 	k.damage(t, good, add)
-	k.metadata(t, base, add, func(e byo.Envelope) byo.Envelope { return forge(t, e, key, pad([]byte("x")), 5) })
+	k.metadata(t, base, add, func(e byo.Envelope) byo.Envelope { return forge(t, e, key, pad(nil, []byte("x")), 5) })
 	return cases
 }
 
@@ -429,7 +429,7 @@ func (k keys) windowCases(t *testing.T) (cases []openCase) {
 	at := func(seq uint64) byo.Envelope {
 		e := k.Duplex.Envelope
 		e.Seq = seq
-		return forge(t, e, [keySize]byte(k.Duplex.SAS.KeyD2P), pad([]byte("x")), byte(seq))
+		return forge(t, e, [keySize]byte(k.Duplex.SAS.KeyD2P), pad(nil, []byte("x")), byte(seq))
 	}
 	for _, w := range []struct {
 		name   string
@@ -468,14 +468,14 @@ func (k keys) paddingCases(t *testing.T) (cases []openCase) {
 		text        []byte
 		want        string
 	}{
-		{"nothing", "", pad(nil), ""},
-		{"1020 bytes fill the first size", "", pad(bytes.Repeat([]byte("a"), 1020)), strings.Repeat("a", 1020)},
+		{"nothing", "", pad(nil, nil), ""},
+		{"1020 bytes fill the first size", "", pad(nil, bytes.Repeat([]byte("a"), 1020)), strings.Repeat("a", 1020)},
 		{"none", "malformed:padding", []byte("no length, no zeros"), ""},
-		{"next size for no reason", "malformed:padding", append(pad([]byte("x")), make([]byte, 1024)...), ""},
-		{"size that is none", "malformed:padding", append(pad([]byte("x")), make([]byte, 512)...), ""},
+		{"next size for no reason", "malformed:padding", append(pad(nil, []byte("x")), make([]byte, 1024)...), ""},
+		{"size that is none", "malformed:padding", append(pad(nil, []byte("x")), make([]byte, 512)...), ""},
 		{"length beyond the end", "malformed:padding", append([]byte{0, 0, 4, 0}, make([]byte, 1020)...), ""},
 		{"length of 4 GiB", "malformed:padding", append([]byte{255, 255, 255, 255}, make([]byte, 1020)...), ""},
-		{"something in the zeros", "malformed:padding", append(pad([]byte("x"))[:1023], 1), ""},
+		{"something in the zeros", "malformed:padding", append(pad(nil, []byte("x"))[:1023], 1), ""},
 	} {
 		c := openCase{Name: "padding: " + p.name, Proves: "SW-11", Keys: "sas_style", Receiver: byo.RolePlugin,
 			Envelope: forge(t, k.Duplex.Envelope, [keySize]byte(k.Duplex.SAS.KeyD2P), p.text, 9), Error: p.wrong}

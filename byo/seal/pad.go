@@ -1,6 +1,9 @@
 package seal
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 const (
 	padLeast = 1 << 10
@@ -21,12 +24,13 @@ func padded(n int) int {
 	return size
 }
 
-// pad returns length, data and zeros, with room for a tag of 16 bytes.
-func pad(data []byte) []byte {
+// pad returns length, data and zeros in scratch, which grows as needed, with room
+// for a tag of 16 bytes.
+func pad(scratch, data []byte) []byte {
 	size := padded(len(data))
-	b := make([]byte, size, size+16)
+	b := slices.Grow(scratch[:0], size+16)[:size]
 	binary.BigEndian.PutUint32(b, uint32(len(data)))
-	copy(b[4:], data)
+	clear(b[4+copy(b[4:], data):])
 	return b
 }
 

@@ -63,7 +63,7 @@ func (s *Static) Seal(h Header, plaintext []byte) (byo.Envelope, error) {
 		return byo.Envelope{}, err
 	}
 	text := append(make([]byte, 0, len(plaintext)+16), plaintext...)
-	if err := encrypt(&e, &s.key, aadStatic(&e), text, s.Rand); err != nil {
+	if _, err := encrypt(&e, &s.key, aadStatic(&e), text, nil, s.Rand); err != nil {
 		return byo.Envelope{}, err
 	}
 	return e, nil
