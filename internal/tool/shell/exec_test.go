@@ -270,6 +270,20 @@ func TestEndlessFlood(t *testing.T) {
 	}
 }
 
+// A command that ends at once has an update all the same, if it printed anything.
+func TestUpdateOfQuickCommand(t *testing.T) {
+	k := newKit(t)
+	for command, want := range map[string]int{"echo one": 1, "true": 0} {
+		for range 20 {
+			got := 0
+			_, err := k.call(t.Context(), "exec", func(tool.Result) { got++ }, "command", command)
+			if k.must(err); got != want {
+				t.Fatalf("updates of %q = %d, want %d", command, got, want)
+			}
+		}
+	}
+}
+
 // Updates come as output comes: the first at once, with a bounded tail.
 func TestUpdates(t *testing.T) {
 	k := newKit(t)

@@ -53,6 +53,7 @@ func (t *tools) follow(ctx context.Context, call tool.Call, s *session, p plan) 
 	for {
 		select {
 		case <-s.done:
+			update.first()
 			return s.finishedResult(p)
 		case <-ctx.Done():
 			return tool.Result{}, s.abort()
@@ -109,6 +110,18 @@ func (u *updater) soon() {
 		return
 	}
 	u.send()
+}
+
+// first sends the output of a command that ended before anybody looked: whether
+// there is an update must not depend on who was quicker.
+func (u *updater) first() {
+	select {
+	case <-u.s.changed:
+		if u.last.IsZero() {
+			u.send()
+		}
+	default:
+	}
 }
 
 func (u *updater) send() {
