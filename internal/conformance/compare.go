@@ -24,6 +24,10 @@ func newBinding(home, token string) *binding {
 	return b
 }
 
+func (b *binding) clone() *binding {
+	return &binding{real: maps.Clone(b.real), name: maps.Clone(b.name), home: b.home}
+}
+
 func (b *binding) bind(placeholder, value string) {
 	b.real[placeholder] = value
 	b.name[value] = placeholder
@@ -49,12 +53,36 @@ var shapes = map[string]string{
 	"<date>":      `\d{4}-\d\d-\d\d`,
 }
 
+// stamp finds the time in the name of an archived file.
+var stamp = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z\b`)
+
 // match compares a recorded string with ours and binds new placeholders.
 func (b *binding) match(want, got string) bool {
 	got = strings.ReplaceAll(got, b.home, "~")
+	want, got = stamp.ReplaceAllString(want, "(time)"), stamp.ReplaceAllString(got, "(time)")
 	if !placeholder.MatchString(want) {
 		return want == got
 	}
+	pattern, names := b.pattern(want)
+	m := pattern.FindStringSubmatch(got)
+	if m == nil {
+		return false
+	}
+	for i, name := range names {
+		if !strings.Contains(name, "-") || b.real[name] != "" {
+			continue
+		}
+		if b.name[m[i+1]] != "" {
+			return false // the recording has two values where ours has one
+		}
+		b.bind(name, m[i+1])
+	}
+	return true
+}
+
+// pattern matches what a recorded string may stand for, with one group for each
+// of its placeholders.
+func (b *binding) pattern(want string) (*regexp.Regexp, []string) {
 	var pattern strings.Builder
 	var names []string
 	pattern.WriteString("^")
@@ -74,16 +102,7 @@ func (b *binding) match(want, got string) bool {
 		rest = rest[at[1]:]
 	}
 	pattern.WriteString(regexp.QuoteMeta(rest) + "$")
-	m := regexp.MustCompile(pattern.String()).FindStringSubmatch(got)
-	if m == nil {
-		return false
-	}
-	for i, name := range names {
-		if strings.Contains(name, "-") && b.real[name] == "" {
-			b.bind(name, m[i+1])
-		}
-	}
-	return true
+	return regexp.MustCompile(pattern.String()), names
 }
 
 func (b *binding) shape(name, kind string) string {
@@ -199,6 +218,9 @@ func (c *comparer) arrays(path []string, want, got []any) {
 			want, got = want[:n-1], got[:min(len(got), n-1)] // the recording was cut here
 		}
 	}
+	if len(got) > len(want) && len(path) > 0 && path[len(path)-1] == "messages" {
+		got = c.inserted(path, want, got)
+	}
 	for i := range max(len(want), len(got)) {
 		at := append(slices.Clip(path), strconv.Itoa(i))
 		switch {
@@ -210,6 +232,36 @@ func (c *comparer) arrays(path []string, want, got []any) {
 			c.compare(at, want[i], got[i])
 		}
 	}
+}
+
+// inserted reports the messages that ours has between the recorded ones, at "+",
+// and returns the rest. Nothing is left out if that does not make them alike.
+func (c *comparer) inserted(path []string, want, got []any) []any {
+	var rest, more []any
+	for _, g := range got {
+		if len(rest) < len(want) && str(g, "role") == str(want[len(rest)], "role") && firstText(g) == firstText(want[len(rest)]) {
+			rest = append(rest, g)
+		} else {
+			more = append(more, g)
+		}
+	}
+	if len(rest) < len(want) {
+		return got
+	}
+	for _, g := range more {
+		c.add(append(slices.Clip(path), "+"), Extra, nil, g)
+	}
+	return rest
+}
+
+// firstText is the text that a message begins with.
+func firstText(message any) string {
+	m, _ := message.(map[string]any)
+	content, _ := m["content"].([]any)
+	if len(content) == 0 {
+		return ""
+	}
+	return str(content[0], "text")
 }
 
 // sets are lists of names whose order means nothing.

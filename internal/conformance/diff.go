@@ -13,6 +13,7 @@ const (
 	Value   = "value"   // both have it, with other values
 	Order   = "order"   // it came at another place
 	Close   = "close"   // the connection ended otherwise
+	Unknown = "unknown" // ours does not know the method
 )
 
 // Diff is one difference between a recording and what our gateway did.
@@ -49,22 +50,23 @@ func clip(s string) string {
 }
 
 // Tolerance is a difference that we want, and why. Patterns are those of
-// path.Match over whole fields, "" matches everything; in Path a final ".**"
-// stands for anything below.
+// path.Match over whole fields, "" matches everything; but an empty Path is that
+// of a difference in a frame as a whole.
 type Tolerance struct {
 	Scenario string
 	Conn     string
 	Frame    string
 	Path     string
 	Kind     string
-	Why      string
+	By       string // the clause that wants it
+	Why      string // what it is about, where the clause does not tell
 	// Sometimes marks a difference that depends on timing: it need not be there.
 	Sometimes bool
 }
 
 func (t Tolerance) covers(d Diff) bool {
 	return matches(t.Scenario, d.Scenario) && matches(t.Conn, d.Conn) && matches(t.Frame, d.Frame) &&
-		matchesPath(t.Path, d.Path) && matches(t.Kind, d.Kind)
+		matches(t.Kind, d.Kind) && (d.Path == "" || t.Path != "") && matches(t.Path, d.Path)
 }
 
 // matches is path.Match in which "*" also takes slashes.
@@ -74,15 +76,6 @@ func matches(pattern, s string) bool {
 	}
 	ok, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(s, "/", "\x00"))
 	return err == nil && ok
-}
-
-func matchesPath(pattern, s string) bool {
-	if base, ok := strings.CutSuffix(pattern, ".**"); ok {
-		parts := strings.Split(s, ".")
-		n := len(strings.Split(base, "."))
-		return len(parts) >= n && matches(base, strings.Join(parts[:n], "."))
-	}
-	return matches(pattern, s)
 }
 
 // Judge splits diffs into those that no tolerance covers and returns which

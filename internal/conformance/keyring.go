@@ -80,3 +80,11 @@ func (k *keyring) sign(params map[string]any, forge bool) {
 	sig := ed25519.Sign(private, []byte(strings.Join(fields, "|")))
 	device["signature"] = base64.RawURLEncoding.EncodeToString(sig)
 }
+
+// newUUID makes up a random id.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -21,15 +21,21 @@ type Target struct {
 	Home string
 	// Stop ends the gateway's process, for recordings that do so.
 	Stop func()
+	// Patience is how long a recorded frame may take to come; default 8 s.
+	Patience time.Duration
 }
 
 const (
-	// patience is how long a recorded frame may take to come.
+	// patience is the default of Target.Patience.
 	patience = 8 * time.Second
-	// statePatience is the same for frames that newer ones may have replaced.
+	// statePatience is how long frames may take that newer ones may have replaced.
 	statePatience = 1500 * time.Millisecond
+	// shortPatience is how long frames may take that need not come.
+	shortPatience = 500 * time.Millisecond
 	// maxPause bounds how long a play waits because its recording did.
 	maxPause = 2 * time.Second
+	// plainClose is how a client goes when its recording does not say it.
+	plainClose = 1000
 	// settle is how long to listen for frames that nobody expects at the end.
 	settle = 300 * time.Millisecond
 )
@@ -43,6 +49,7 @@ type player struct {
 
 	before int64     // time of the line before this one
 	at     time.Time // when it was done
+	acted  time.Time // when the recording's time was 0, by the client's last act
 
 	socks map[string]*socket
 	last  map[string]int // per connection: index of the ordered frame matched last
@@ -52,11 +59,19 @@ type player struct {
 // Play sends what the recording's clients sent and returns every difference
 // between what the gateway answers and what was recorded.
 func Play(ctx context.Context, rec *Recording, target Target) ([]Diff, error) {
+	if target.Patience <= 0 {
+		target.Patience = patience
+	}
 	p := &player{
 		rec: rec, target: target, b: newBinding(target.Home, target.Token), keys: &keyring{private: map[string]ed25519.PrivateKey{}},
 		socks: map[string]*socket{}, last: map[string]int{},
 	}
 	defer p.closeAll()
+	for _, d := range rec.known {
+		if err := p.introduce(ctx, d); err != nil {
+			return nil, fmt.Errorf("introduce a device of %s: %w", rec.Name, err)
+		}
+	}
 	for i, l := range rec.Lines {
 		if err := p.pause(ctx, l); err != nil {
 			return nil, err
@@ -65,6 +80,9 @@ func Play(ctx context.Context, rec *Recording, target Target) ([]Diff, error) {
 			return nil, fmt.Errorf("play %s, line %d: %w", rec.Name, i+1, err)
 		}
 		p.before, p.at = max(l.T, p.before), time.Now()
+		if l.Dir == dirOpen || l.Dir == dirSend {
+			p.acted = p.at.Add(-time.Duration(l.T) * time.Millisecond)
+		}
 	}
 	p.rest()
 	return p.diffs, nil
@@ -120,6 +138,49 @@ func (p *player) step(ctx context.Context, l Line) error {
 	return nil
 }
 
+// introduce lets a device in with the shared secret, so that it has the token it
+// is going to show. That leaves no trace in presence.
+func (p *player) introduce(ctx context.Context, d device) error {
+	l := d.connect
+	s, err := dial(ctx, p.target.URL, l.Conn, nil)
+	if err != nil {
+		return err
+	}
+	defer s.close(plainClose)
+	answer := func(key string) (body map[string]any, err error) {
+		found := s.await(p.target.Patience, func() bool {
+			at := s.candidates(func(k string) bool { return k == key })
+			if len(at) > 0 {
+				body = s.frames[at[0]].body
+			}
+			return body != nil
+		})
+		if !found {
+			return nil, fmt.Errorf("%s did not come", key)
+		}
+		return body, nil
+	}
+	challenge, err := answer("event connect.challenge")
+	if err != nil {
+		return err
+	}
+	recorded := l.Frame["params"].(map[string]any)
+	params, signed := maps.Clone(recorded), maps.Clone(recorded["device"].(map[string]any))
+	signed["nonce"] = str(challenge, "payload", "nonce")
+	params["device"], params["scopes"], params["auth"] = signed, d.scopes, map[string]any{"token": p.target.Token}
+	params["client"] = map[string]any{"id": "cli", "mode": "cli", "version": "1", "platform": "linux"}
+	p.keys.prepare(params, p.b)
+	if err := p.send(s, Line{T: l.T, Frame: map[string]any{"type": "req", "id": "introduce", "method": "connect", "params": params}}); err != nil {
+		return err
+	}
+	hello, err := answer("res connect introduce")
+	if err != nil {
+		return err
+	}
+	p.b.bind(d.token, str(hello, "payload", "auth", "deviceToken"))
+	return nil
+}
+
 // forwarded lists connections that came through a proxy; recordings do not hold
 // HTTP headers.
 var forwarded = map[string]string{
@@ -130,10 +191,15 @@ var forwarded = map[string]string{
 }
 
 func (p *player) add(s *socket, frame string, ds ...Diff) {
-	for _, d := range ds {
-		d.Scenario, d.Conn, d.Frame = p.rec.Name, s.name, frame
-		p.diffs = append(p.diffs, d)
+	p.diffs = append(p.diffs, p.placed(s, frame, ds...)...)
+}
+
+// placed says where differences were found.
+func (p *player) placed(s *socket, frame string, ds ...Diff) []Diff {
+	for i := range ds {
+		ds[i].Scenario, ds[i].Conn, ds[i].Frame = p.rec.Name, s.name, frame
 	}
+	return ds
 }
 
 // send sends a recorded frame, with its placeholders filled and its signature
@@ -144,6 +210,10 @@ func (p *player) send(s *socket, l Line) error {
 	}
 	id, method := str(l.Frame, "id"), str(l.Frame, "method")
 	s.methods[id] = method
+	p.invent(id, str(l.Frame, "params", "idempotencyKey"), str(l.Frame, "params", "client", "instanceId"))
+	if real, ok := p.b.fill(id); ok {
+		s.methods[real] = method
+	}
 	recorded, isConnect := l.Frame["params"].(map[string]any)
 	isConnect = isConnect && method == "connect"
 	if isConnect {
@@ -161,6 +231,15 @@ func (p *player) send(s *socket, l Line) error {
 		return err
 	}
 	return s.send(string(data))
+}
+
+// invent makes up ids that the recorded client had made up.
+func (p *player) invent(ids ...string) {
+	for _, id := range ids {
+		if strings.HasPrefix(id, "<uuid-") && p.b.real[id] == "" {
+			p.b.bind(id, newUUID())
+		}
+	}
 }
 
 // fill copies a recorded value for sending. T is when it was sent: times in it
@@ -208,21 +287,42 @@ func (p *player) expect(s *socket, l Line) {
 		return
 	}
 	want := describe(l.Frame, s.methods)
-	limit := patience
+	due := p.acted.Add(time.Duration(l.T) * time.Millisecond)
+	limit := p.target.Patience + max(0, time.Until(due))
 	switch want.class {
 	case clocked:
 		return // looked at by rest
 	case state:
-		limit = statePatience
+		limit = min(limit, statePatience)
 	}
-	var at int
+	missing := p.placed(s, want.Key, Diff{Kind: Missing, Want: text(l.Frame)})
+	if left, _ := Judge(missing, tolerated); len(left) == 0 && want.class != state {
+		limit = min(limit, shortPatience)
+	}
+	pattern, _ := p.b.pattern(want.Key)
+	// A newer state may have replaced the recorded one: any that is the same will
+	// do, or else the oldest.
 	var got *Frame
+	var at int
+	var diffs []Diff
+	known, bound := p.b, p.b
 	s.await(limit, func() bool {
-		at, got = s.pick(p.expand(want.Key))
-		return got != nil
+		for i, n := range s.candidates(pattern.MatchString) {
+			p.b = known.clone() // what a frame that will not do seems to say is forgotten
+			ds := p.compare(s, want.Key, l.Frame, s.frames[n])
+			left, _ := Judge(ds, tolerated)
+			if i == 0 || len(left) == 0 {
+				got, at, diffs, bound = s.frames[n], n, ds, p.b
+			}
+			if want.class != state || len(left) == 0 {
+				return true
+			}
+		}
+		return false
 	})
+	p.b = bound
 	if got == nil {
-		p.add(s, want.Key, Diff{Kind: Missing, Want: text(l.Frame)})
+		p.diffs = append(p.diffs, missing...)
 		return
 	}
 	got.used = true
@@ -232,33 +332,34 @@ func (p *player) expect(s *socket, l Line) {
 		}
 		p.last[s.name] = max(p.last[s.name], at)
 	}
-	c := &comparer{b: p.b}
-	c.compare(nil, l.Frame, got.body)
-	p.add(s, want.Key, c.diffs...)
+	p.diffs = append(p.diffs, diffs...)
 	if want.Key == "event connect.challenge" {
 		s.nonce = str(got.body, "payload", "nonce")
 	}
 }
 
-// expand writes a key with what its placeholders are bound to.
-func (p *player) expand(key string) string {
-	if filled, ok := p.b.fill(key); ok {
-		return filled
+// compare returns the differences of a received frame from the recorded one.
+func (p *player) compare(s *socket, key string, want map[string]any, got *Frame) []Diff {
+	unknown := "unknown method: " + s.methods[str(got.body, "id")]
+	if got.class == answer && str(got.body, "error", "message") == unknown && str(want, "error", "message") != unknown {
+		return p.placed(s, key, Diff{Kind: Unknown, Want: text(want), Got: unknown})
 	}
-	return key
+	c := &comparer{b: p.b}
+	c.compare(nil, want, got.body)
+	return p.placed(s, key, c.diffs...)
 }
 
 // expectClose compares how a connection ends.
 func (p *player) expectClose(s *socket, l Line) {
 	if p.rec.closedByClient(l) {
 		p.quiet(s)
-		s.close()
+		s.close(l.Code)
 		return
 	}
-	limit := min(patience, time.Second) + time.Duration(l.T-p.before)*time.Millisecond
+	limit := min(p.target.Patience, time.Second) + time.Duration(l.T-p.before)*time.Millisecond
 	if !s.await(limit, func() bool { return s.ended }) {
 		p.add(s, "close", Diff{Kind: Close, Want: fmt.Sprintf("%d %s", l.Code, l.Reason), Got: "still open"})
-		s.close()
+		s.close(plainClose)
 		return
 	}
 	code, reason := s.closing()
@@ -288,6 +389,6 @@ func (p *player) rest() {
 
 func (p *player) closeAll() {
 	for _, s := range p.socks {
-		s.close()
+		s.close(plainClose)
 	}
 }

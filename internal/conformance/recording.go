@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,16 @@ type Recording struct {
 	Lines []Line
 	// greeted holds the connections that got a hello-ok.
 	greeted map[string]bool
+	// known holds the devices that had been let in before the recording: they show
+	// a token that is the answer, too.
+	known []device
+}
+
+// device is a device with a token.
+type device struct {
+	connect Line   // its first one
+	token   string // that it shows
+	scopes  any    // that the token has
 }
 
 // Line is one thing that happened.
@@ -39,6 +50,8 @@ type Line struct {
 	Text   *string        `json:"text"` // where it was no JSON object
 	Code   int            `json:"code"`
 	Reason string         `json:"reason"`
+	// byClient says that the client closed. Only a recording through a proxy tells.
+	byClient bool
 }
 
 // Load reads a recording.
@@ -57,18 +70,68 @@ func Load(path string) (*Recording, error) {
 		if err := d.Decode(&l); err != nil {
 			return nil, fmt.Errorf("load recording: %s:%d: %w", path, n, err)
 		}
-		if l.Dir == dirRecv && str(l.Frame, "payload", "type") == "hello-ok" {
-			r.greeted[l.Conn] = true
-		}
 		r.Lines = append(r.Lines, l)
 	}
+	r.joinAttempts()
+	r.look()
 	return r, sc.Err()
+}
+
+// look finds out what follows from more than one line.
+func (r *Recording) look() {
+	connects, closed := map[string]Line{}, map[string]bool{}
+	r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool {
+		again := l.Dir == dirClose && closed[l.Conn]
+		closed[l.Conn] = closed[l.Conn] || l.Dir == dirClose
+		return again // a proxy sees both sides close
+	})
+	for i, l := range r.Lines {
+		switch {
+		case l.Dir == dirClose:
+			if side, reason, ok := strings.Cut(l.Reason, " side: "); ok {
+				r.Lines[i].byClient, r.Lines[i].Reason = side == dirSend, reason
+			}
+		case str(l.Frame, "method") == "connect":
+			connects[l.Conn] = l
+		case str(l.Frame, "payload", "type") == "hello-ok":
+			r.greeted[l.Conn] = true
+			shown := str(connects[l.Conn].Frame, "params", "auth", "token")
+			same := func(d device) bool { return d.token == shown }
+			if strings.HasPrefix(shown, "<token-") && shown == str(l.Frame, "payload", "auth", "deviceToken") && !slices.ContainsFunc(r.known, same) {
+				auth := l.Frame["payload"].(map[string]any)["auth"].(map[string]any)
+				r.known = append(r.known, device{connect: connects[l.Conn], token: shown, scopes: auth["scopes"]})
+			}
+		}
+	}
+}
+
+// Split cuts a recording at its notes into plays of their own, each with what
+// came before the first note. It is for recordings whose parts do not depend on
+// each other and take long.
+func (r *Recording) Split() []*Recording {
+	var notes []int
+	for i, l := range r.Lines {
+		if l.Dir == "" {
+			notes = append(notes, i)
+		}
+	}
+	var parts []*Recording
+	for i, from := range notes {
+		to := len(r.Lines)
+		if i+1 < len(notes) {
+			to = notes[i+1]
+		}
+		part := *r
+		part.Lines = slices.Concat(r.Lines[:notes[0]], r.Lines[from:to])
+		parts = append(parts, &part)
+	}
+	return parts
 }
 
 // closedByClient reports whether a close line is the client's doing: a plain
 // close of a connection that was let in. A gateway closes those with a reason.
 func (r *Recording) closedByClient(l Line) bool {
-	return l.Code == 1000 && l.Reason == "" && r.greeted[l.Conn]
+	return l.byClient || l.Code == 1000 && l.Reason == "" && r.greeted[l.Conn]
 }
 
 // str walks into nested objects and returns the string at the end, or "".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -33,7 +34,8 @@ const token = "conformance-token-0123456789abcdef"
 // Start runs `bin gateway` with the configuration of the recordings: token auth,
 // no channels, and the model server at modelURL as the only provider. Home
 // becomes the user's home folder. It returns when the gateway is ready.
-func Start(ctx context.Context, bin, home, modelURL string) (*Server, error) {
+// Scenario names the recording that will be played.
+func Start(ctx context.Context, bin, home, modelURL, scenario string) (*Server, error) {
 	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
@@ -42,7 +44,9 @@ func Start(ctx context.Context, bin, home, modelURL string) (*Server, error) {
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return nil, err
 	}
-	config, err := json.MarshalIndent(recordedConfig(port, modelURL), "", "  ")
+	conf := recordedConfig(port, modelURL)
+	maps.Copy(conf, touched[scenario])
+	config, err := json.MarshalIndent(conf, "", "  ")
 	if err != nil {
 		return nil, err
 	}
@@ -138,6 +142,14 @@ func freePort(ctx context.Context) (int, error) {
 
 type object = map[string]any
 
+// touched holds what earlier recordings had left in the configuration.
+var touched = map[string]object{
+	"config": {
+		"meta":   object{"lastTouchedAt": "2025-12-31T23:59:59.474Z", "lastTouchedVersion": "2026.2.3"},
+		"skills": object{"entries": object{"weather": object{"enabled": false}}},
+	},
+}
+
 // recordedConfig is the configuration under which the recordings were made.
 func recordedConfig(port int, modelURL string) object {
 	provider := func(base, api, id, name string, reasoning bool) object {
@@ -163,11 +175,9 @@ func recordedConfig(port int, modelURL string) object {
 			"timeoutSeconds": 120, "maxConcurrent": 4,
 			"subagents": object{"maxConcurrent": 8},
 		}},
-		"discovery": object{"mdns": object{"mode": "off"}},
 		"commands":  object{"native": "auto", "nativeSkills": "auto"},
 		"messages":  object{"ackReactionScope": "group-mentions"},
-		"skills":    object{"entries": object{"weather": object{"enabled": false}}},
-		"meta":      object{"lastTouchedVersion": "2026.2.3", "lastTouchedAt": "2025-12-31T23:59:59.474Z"},
+		"discovery": object{"mdns": object{"mode": "off"}},
 		"gateway": object{
 			"port": port, "mode": "local", "bind": "loopback",
 			"auth": object{"mode": "token", "token": token},

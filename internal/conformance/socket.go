@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ func dialPatiently(ctx context.Context, url, name string, header http.Header) (*
 	deadline := time.Now().Add(patience)
 	for {
 		s, err := dial(ctx, url, name, header)
-		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) || time.Now().After(deadline) {
+		if err == nil || !restarting(err) || time.Now().After(deadline) {
 			return s, err
 		}
 		select {
@@ -46,6 +47,11 @@ func dialPatiently(ctx context.Context, url, name string, header http.Header) (*
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// restarting reports whether err is what a gateway between two lives answers.
+func restarting(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 }
 
 // dial opens a connection and starts to collect.
@@ -120,18 +126,18 @@ func (s *socket) await(limit time.Duration, found func() bool) bool {
 	}
 }
 
-// pick finds the first unused frame with key, counting from the oldest. Called
-// with the frames locked.
-func (s *socket) pick(key string) (int, *Frame) {
+// candidates returns the unused frames whose key fits, oldest first. Called with
+// the frames locked.
+func (s *socket) candidates(fits func(key string) bool) (at []int) {
 	for i, f := range s.frames {
 		if f.Key == "" {
 			*f = describe(f.body, s.methods)
 		}
-		if !f.used && f.Key == key {
-			return i, f
+		if !f.used && fits(f.Key) {
+			at = append(at, i)
 		}
 	}
-	return -1, nil
+	return at
 }
 
 // left returns the frames that no recorded one was matched with.
@@ -164,8 +170,8 @@ func (s *socket) send(text string) error {
 }
 
 // close says goodbye and waits for the reader.
-func (s *socket) close() {
-	_ = s.ws.Close(websocket.StatusNormalClosure, "") // it may have ended already
+func (s *socket) close(code int) {
+	_ = s.ws.Close(websocket.StatusCode(code), "") // it may have ended already
 	s.reader.Wait()
 }
 
