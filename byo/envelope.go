@@ -147,8 +147,8 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SchemaType says which type describes the JSON of a Payload.
-func (Payload) SchemaType() (elem any, nullable bool) { return sealed{}, false }
+// SchemaType says that any JSON may be a Payload.
+func (Payload) SchemaType() (elem any, nullable bool) { return nil, false }
 
 // Sealed reports whether p claims or looks like sealed content, readable or not:
 // such a payload must never reach a model as it is.

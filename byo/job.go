@@ -213,7 +213,7 @@ func (o *CompletionOutput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// SchemaType says which type describes the JSON of a CompletionOutput.
+// SchemaType says that any JSON may be a CompletionOutput.
 func (CompletionOutput) SchemaType() (elem any, nullable bool) { return nil, false }
 
 // sealedOutput is a sealed output on the wire.

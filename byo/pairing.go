@@ -115,8 +115,8 @@ type PairCompleted struct {
 	IntegrationID     string `json:"integration_id"`
 	RelayToken        Secret `json:"relay_token"`
 	Label             string `json:"label"`
-	BYOPublicKey      []byte `json:"byo_public_key"` // the desktop's key
-	DesktopCommitment []byte `json:"desktop_commitment"`
+	BYOPublicKey      Bytes  `json:"byo_public_key"` // the desktop's key
+	DesktopCommitment Bytes  `json:"desktop_commitment"`
 	BYOVersion        string `json:"byo_version"`
 	ProviderKind      string `json:"provider_kind"`
 	PairingState      string `json:"pairing_state"`
@@ -130,11 +130,17 @@ type PairState struct {
 	HostLabel       string `json:"host_label,omitempty"`
 	BYOVersion      string `json:"byo_version,omitempty"`
 	ProviderKind    string `json:"provider_kind,omitempty"`
-	PluginPublicKey []byte `json:"plugin_public_key"`
-	PluginNonce     []byte `json:"plugin_nonce"`
-	PluginConfirm   []byte `json:"plugin_confirm"`
+	PluginPublicKey Bytes  `json:"plugin_public_key"`
+	PluginNonce     Bytes  `json:"plugin_nonce"`
+	PluginConfirm   Bytes  `json:"plugin_confirm"`
 	ExpiresAt       string `json:"expires_at"`
 }
+
+// Bytes is binary that is null while there is none.
+type Bytes []byte
+
+// SchemaType says which type describes the JSON of Bytes.
+func (Bytes) SchemaType() (elem any, nullable bool) { return []byte{}, true }
 
 // PairReveal is the body of POST /pair/{pairing_id}/reveal. A desktop sends it
 // once, and only after it holds the assistant's nonce.
@@ -165,8 +171,8 @@ func (p *PairNonce) Validate() error {
 // and the tag are null until the desktop has revealed them.
 type PairProgress struct {
 	State          string `json:"state"`
-	DesktopNonce   []byte `json:"desktop_nonce"`
-	DesktopConfirm []byte `json:"desktop_confirm"`
+	DesktopNonce   Bytes  `json:"desktop_nonce"`
+	DesktopConfirm Bytes  `json:"desktop_confirm"`
 }
 
 // PairConfirm is the body of POST /integrations/{id}/pairing/confirm.
