@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"openclaw/internal/schema"
@@ -108,5 +109,69 @@ func TestSchemaJSONParses(t *testing.T) {
 	}
 	if _, err := schema.Parse(all); err != nil {
 		t.Error(err)
+	}
+}
+
+// What chapters 9 and 10 of the protocol name, in the order of its matrix.
+const (
+	namedMethods = `
+		health status logs.tail channels.status channels.logout usage.status usage.cost tts.status
+		tts.providers tts.enable tts.disable tts.convert tts.setProvider config.get config.set
+		config.apply config.patch config.schema exec.approvals.get exec.approvals.set
+		exec.approvals.node.get exec.approvals.node.set exec.approval.request exec.approval.resolve
+		wizard.start wizard.next wizard.cancel wizard.status talk.mode models.list agents.list
+		agents.files.list agents.files.get agents.files.set agent agent.identity.get agent.wait
+		skills.status skills.bins skills.install skills.update update.run voicewake.get voicewake.set
+		sessions.list sessions.preview sessions.resolve sessions.patch sessions.reset sessions.delete
+		sessions.compact last-heartbeat set-heartbeats wake cron.list cron.status cron.runs cron.add
+		cron.update cron.remove cron.run node.pair.request node.pair.list node.pair.approve
+		node.pair.reject node.pair.verify device.pair.list device.pair.approve device.pair.reject
+		device.token.rotate device.token.revoke node.rename node.list node.describe node.invoke
+		node.invoke.result node.event system-presence system-event send poll browser.request
+		chat.history chat.send chat.abort chat.inject web.login.start web.login.wait`
+	namedEvents = `
+		connect.challenge agent chat presence tick talk.mode shutdown health heartbeat cron
+		node.pair.requested node.pair.resolved node.invoke.request device.pair.requested
+		device.pair.resolved voicewake.changed exec.approval.requested exec.approval.resolved`
+)
+
+// GW-024: every method and event of the protocol has types and a schema.
+func TestEveryNameHasSchema(t *testing.T) {
+	var doc struct {
+		Methods map[string]struct {
+			Params  json.RawMessage
+			Results []json.RawMessage
+		}
+		Events      map[string]json.RawMessage
+		Definitions map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(protocol.SchemaJSON(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	defined := func(ref json.RawMessage) bool {
+		var r struct {
+			Ref   string `json:"$ref"`
+			Items struct {
+				Ref string `json:"$ref"`
+			}
+		}
+		err := json.Unmarshal(ref, &r)
+		_, name, _ := strings.Cut(r.Ref+r.Items.Ref, "#/definitions/")
+		return err == nil && doc.Definitions[name] != nil
+	}
+	relayed := map[string]bool{"exec.approvals.node.get": true, "exec.approvals.node.set": true, "browser.request": true}
+	for _, name := range strings.Fields(namedMethods) {
+		m, ok := doc.Methods[name]
+		if !ok || !defined(m.Params) {
+			t.Errorf("params of %s = %s, want a definition", name, m.Params)
+		}
+		if len(m.Results) == 0 || !defined(m.Results[0]) && !relayed[name] { // somebody else's answer is any JSON
+			t.Errorf("results of %s = %s, want definitions", name, m.Results)
+		}
+	}
+	for _, name := range strings.Fields(namedEvents) {
+		if !defined(doc.Events[name]) {
+			t.Errorf("payload of event %s = %s, want a definition", name, doc.Events[name])
+		}
 	}
 }
