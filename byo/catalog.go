@@ -66,18 +66,21 @@ func jobOperations() []Operation {
 	}
 }
 
+// chatOperations are for peers under StaticV1; a reply that streams in clear is
+// refused on a sealed integration.
 func chatOperations() []Operation {
 	return []Operation{
 		{"POST", "/integrations/{id}/test", AuthDesktop, nil, TestStarted{}, 202},
-		{"POST", "/integrations/{id}/test-reply", AuthPlugin, TestReply{}, nil, 204},
-		{"POST", "/tasks/{id}/status", AuthPlugin, TaskStatus{}, nil, 204},
-		{"POST", "/tasks/{id}/reply", AuthPlugin, TaskReply{}, nil, 204},
+		{"POST", "/integrations/{id}/test-reply", AuthPlugin, TestReply{}, CompletionAnswer{}, 200},
+		{"POST", "/integrations/{id}/tasks", AuthDesktop, Task{}, TaskStatus{}, 202},
+		{"POST", "/tasks/{id}/status", AuthPlugin, TaskStatus{}, CompletionAnswer{}, 200},
+		{"POST", "/tasks/{id}/reply", AuthPlugin, TaskReply{}, CompletionAnswer{}, 200},
 		{"POST", "/integrations/{id}/chat/messages", AuthDesktop, ChatPost{}, ChatAccepted{}, 202},
 		{"GET", "/integrations/{id}/chat/messages", AuthDesktop, nil, ChatMessages{}, 200},
-		{"POST", "/chat/messages/{user_message_id}/reply", AuthPlugin, ChatReply{}, nil, 204},
+		{"POST", "/chat/messages/{user_message_id}/reply", AuthPlugin, ChatReply{}, CompletionAnswer{}, 200},
 		{"POST", "/chat/messages/{user_message_id}/reply/start", AuthPlugin, nil, ChatReplyStarted{}, 200},
-		{"POST", "/chat/messages/{user_message_id}/reply/{id}/delta", AuthPlugin, ChatReplyDelta{}, nil, 204},
-		{"POST", "/chat/messages/{user_message_id}/reply/{id}/complete", AuthPlugin, ChatReply{}, nil, 204},
+		{"POST", "/chat/messages/{user_message_id}/reply/{id}/delta", AuthPlugin, ChatReplyDelta{}, CompletionAnswer{}, 200},
+		{"POST", "/chat/messages/{user_message_id}/reply/{id}/complete", AuthPlugin, ChatReply{}, CompletionAnswer{}, 200},
 	}
 }
 

@@ -45,6 +45,15 @@ type PSK []byte
 // Format implements fmt.Formatter for all verbs.
 func (PSK) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
 
+// Format implements fmt.Formatter for all verbs.
+func (DirectCode) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
+
+// Format implements fmt.Formatter for all verbs.
+func (RelayCode) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
+
+// Format implements fmt.Formatter for all verbs.
+func (PairingCode) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[secret]") }
+
 // PairingCode is what a person pastes: exactly one of both is set.
 type PairingCode struct {
 	V1 *DirectCode
