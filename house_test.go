@@ -193,6 +193,42 @@ func TestClimbs(t *testing.T) {
 	}
 }
 
+// The relay is blind: nothing it could open an envelope or ask a model with is
+// linked into it, by however many steps.
+func TestRelayIsBlind(t *testing.T) {
+	imports := map[string][]string{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, imp := range s.imports() {
+			if dir, ours := strings.CutPrefix(imp, module+"/"); ours {
+				imports[s.dir] = append(imports[s.dir], dir)
+			}
+		}
+	}
+	if len(imports["internal/relay"]) == 0 {
+		t.Fatal("internal/relay imports nothing of ours, want at least byo")
+	}
+	for _, root := range []string{"internal/relay", "internal/relay/relaytest", "internal/relay/jetstream"} {
+		seen := map[string]bool{}
+		var visit func(dir string, path []string)
+		visit = func(dir string, path []string) {
+			if seen[dir] {
+				return
+			}
+			seen[dir] = true
+			if within(dir, []string{"byo/seal", "internal/agent", "internal/model", "internal/assistant", "internal/desktop"}) {
+				t.Errorf("%s reaches %s: %s", root, dir, strings.Join(append(path, dir), " → "))
+			}
+			for _, next := range imports[dir] {
+				visit(next, append(path, dir))
+			}
+		}
+		visit(root, nil)
+	}
+}
+
 // Every package has exactly one package comment, in doc.go.
 func TestPackageComments(t *testing.T) {
 	comments := map[string][]string{}
