@@ -389,9 +389,10 @@ func FuzzFrames(f *testing.F) {
 			if joined {
 				h.g.dispatch(context.Background(), c, data)
 				h.g.requests.Wait()
-			} else if h.g.handshake(context.Background(), c, data) == nil {
+			} else if h.g.hub.enter(c); h.g.handshake(context.Background(), c, data) == nil {
 				h.g.depart(c)
 			}
+			h.g.hub.leave(c)
 			frames, _ := c.out.take(nil)
 			for _, fr := range frames {
 				text := fr.data
