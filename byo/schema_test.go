@@ -206,14 +206,35 @@ func tree(t *testing.T, data []byte) (v any) {
 	return v
 }
 
-// definition is a schema document whose root is that definition.
+// definition is a schema document whose root is that definition, with what it
+// refers to.
 func definition(t *testing.T, name string) json.RawMessage {
 	t.Helper()
-	var doc map[string]any
+	var doc struct{ Definitions map[string]any }
 	if err := json.Unmarshal(SchemaJSON(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	root := map[string]any{"$ref": "#/definitions/" + name, "definitions": doc["definitions"]}
+	used := map[string]any{}
+	var use func(v any)
+	use = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			ref, _ := v["$ref"].(string)
+			if name := strings.TrimPrefix(ref, "#/definitions/"); ref != "" && used[name] == nil {
+				used[name] = doc.Definitions[name]
+				use(used[name])
+			}
+			for _, inner := range v {
+				use(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				use(inner)
+			}
+		}
+	}
+	root := map[string]any{"$ref": "#/definitions/" + name, "definitions": used}
+	use(map[string]any{"$ref": root["$ref"]})
 	raw, err := json.Marshal(root)
 	if err != nil {
 		t.Fatal(err)
