@@ -104,7 +104,7 @@ func parts(t *testing.T, name string) []*Recording {
 
 // Every difference that is tolerated has its reason.
 func TestTolerancesHaveReasons(t *testing.T) {
-	reason := regexp.MustCompile(`^((GP|AR) \d+\.\d+( \[HARD\])?|` + strings.Join([]string{ownVersion, ownHost, ownTime, ownIDs, ownText, ownStart, later}, "|") + `)$`)
+	reason := regexp.MustCompile(`^((GP|AR) \d+\.\d+( \[HARD\])?|GW-\d+|` + strings.Join([]string{ownVersion, ownHost, ownTime, ownIDs, ownText, ownStart, later}, "|") + `)$`)
 	for _, tol := range tolerated {
 		if !reason.MatchString(tol.By) || tol.Frame == "" || tol.Kind == "" {
 			t.Errorf("%+v has no reason that is known, no frame or no kind", tol)

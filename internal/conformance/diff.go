@@ -14,6 +14,7 @@ const (
 	Order   = "order"   // it came at another place
 	Close   = "close"   // the connection ended otherwise
 	Unknown = "unknown" // ours does not know the method
+	Merged  = "merged"  // a state that was told, but not once more
 )
 
 // Diff is one difference between a recording and what our gateway did.

@@ -322,6 +322,9 @@ func (p *player) expect(s *socket, l Line) {
 	})
 	p.b = bound
 	if got == nil {
+		if want.class == state && s.told(pattern.MatchString) {
+			missing[0].Kind = Merged
+		}
 		p.diffs = append(p.diffs, missing...)
 		return
 	}

@@ -140,6 +140,11 @@ func (s *socket) candidates(fits func(key string) bool) (at []int) {
 	return at
 }
 
+// told reports whether a recorded frame whose key fits was matched already.
+func (s *socket) told(fits func(key string) bool) bool {
+	return slices.ContainsFunc(s.all(), func(f *Frame) bool { return f.used && fits(f.Key) })
+}
+
 // left returns the frames that no recorded one was matched with.
 func (s *socket) left() []*Frame {
 	s.mu.Lock()
