@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -299,6 +300,22 @@ func TestSealIsFresh(t *testing.T) {
 	d.cfg.Rand = strings.NewReader("")
 	if _, err := d.Seal(Header{ContentType: byo.ContentChatIn}, nil); err == nil {
 		t.Error("Seal goes on without random bytes")
+	}
+}
+
+// Our base64 is that of everybody.
+func TestAppendBase64(t *testing.T) {
+	src := make([]byte, 5000)
+	r := rand.New(rand.NewPCG(3, 4))
+	for i := range src {
+		src[i] = byte(r.Uint32())
+	}
+	for n := range 100 {
+		n *= 1 + n%50
+		want := base64.StdEncoding.AppendEncode([]byte("x"), src[:n])
+		if got := appendBase64([]byte("x"), src[:n]); !bytes.Equal(got, want) {
+			t.Fatalf("base64 of %d bytes = %s, want %s", n, got, want)
+		}
 	}
 }
 

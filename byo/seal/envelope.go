@@ -95,7 +95,7 @@ func encrypt(e *byo.Envelope, key *[keySize]byte, aad, plaintext, scratch []byte
 		return scratch, err
 	}
 	e.Nonce = base64.StdEncoding.EncodeToString(nonce[:])
-	scratch = base64.StdEncoding.AppendEncode(scratch[:0], aead.Seal(plaintext[:0], nonce[:], plaintext, aad))
+	scratch = appendBase64(scratch[:0], aead.Seal(plaintext[:0], nonce[:], plaintext, aad))
 	e.Ciphertext = string(scratch)
 	return scratch, nil
 }
