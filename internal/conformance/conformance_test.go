@@ -23,45 +23,46 @@ import (
 	"openclaw/internal/testkit"
 )
 
-// scenarios are the recordings that are played, one line each.
+// scenarios are the recordings that are played, one line each with what it proves
+// among other things; those that take long come first.
 var scenarios = []string{
-	"connect-ok",
-	"connect-bad-token",
-	"connect-bad-first-frame",
+	"agent-errors",            // GW-087, RT-068, RT-070
+	"agent-anthropic",         // GW-087
+	"agent-responses",         // GW-087
+	"connect-timeout",         // GW-006
+	"connect-scopes",          // GW-011, GW-060
+	"connect-ok",              // GW-001, GW-023, GW-024, GW-025, GW-086
+	"connect-bad-token",       // GW-040, GW-041
+	"connect-bad-first-frame", // GW-004, GW-005, GW-020, GW-022
 	"connect-protocol-mismatch",
-	"connect-device-signed",
+	"connect-device-signed",  // GW-042
+	"connect-device-errors",  // GW-030, GW-031, GW-032, GW-033
+	"connect-pairing-remote", // GW-070
+	"connect-node-role",      // GW-062
 	"device-tokens",
-	"health-status",
+	"health-status", // GW-086
 	"reads",
-	"errors",
-	"models-skills-agents",
-	"sessions",
-	"chat-commands",
-	"agent-run-tool",
-	"agent-wait",
-	"chat-send-history",
-	"chat-abort",
-	"config",
-	"tick-shutdown",
-	"agent-dedupe",
+	"errors",                 // GW-007, GW-008, GW-011, GW-012
+	"models-skills-agents",   // GW-121
+	"sessions",               // GW-110, GW-112
+	"agent-run-tool",         // GW-085, GW-100
+	"agent-run-tool-verbose", // GW-085
 	"agent-run-cap",
-	"agent-run-tool-verbose",
-	"connect-device-errors",
-	"connect-pairing-remote",
-	"connect-scopes",
-	"connect-timeout",
+	"agent-dedupe",      // GW-100
+	"agent-wait",        // GW-101
+	"chat-send-history", // GW-102, GW-104
+	"chat-abort",
+	"chat-commands", // GW-102
 	"queue-collect",
 	"queue-steer",
-	"agent-anthropic",
-	"agent-responses",
-	"agent-errors",
-	"connect-node-role",
+	"config", // GW-105
+	"tick-shutdown", // GW-081
 	"client-cli-agent",
 	"client-cli-gateway-call",
 	"client-cli-health",
 	"client-cli-status",
 	"client-openclaw-node-0.1",
-	"client-openclaw-node-0.14-mismatch",
+	"client-openclaw-node-0.14-mismatch", // GW-021
 }
 
 // binary is the program under test, built once.
@@ -139,7 +140,7 @@ func play(t *testing.T, rec *Recording) []Diff {
 	return diffs
 }
 
-// GW-020 to GW-160 as far as the recordings show them: each is played again.
+// Each recording is played again; see scenarios for the numbers.
 func TestScenarios(t *testing.T) {
 	t.Parallel()
 	used := map[int]bool{}

@@ -188,6 +188,18 @@ func TestWrongGatewayIsNoticed(t *testing.T) {
 			lines[a], lines[b] = lines[b], lines[a]
 			return lines
 		}, []string{"event agent idem-agent-tool *  order", "sequence event * value"}},
+		{"no health event", "agent-run-tool", drop(func(l Line) bool { return event(l, "health") }), []string{"event health  missing"}},
+		{"a method that is not known", "agent-wait", each(func(l *Line) {
+			if response(*l, "r9") {
+				l.Frame["error"].(map[string]any)["message"] = "unknown method: agent.wait"
+			}
+		}), []string{"res agent.wait r9  unknown"}},
+		{"two ends of a run that was retried", "agent-anthropic", func(lines []Line) []Line {
+			i := slices.IndexFunc(lines, func(l Line) bool {
+				return event(l, "agent") && phase(l, "end") && strings.HasPrefix(str(l.Frame, "payload", "runId"), "idem-api-over")
+			})
+			return slices.Insert(slices.Clone(lines), i, lines[i])
+		}, []string{"event agent idem-api-over-agent:main:anth lifecycle.end  extra", "sequence event * value"}},
 		{"one id for two things", "agent-run-tool", each(func(l *Line) {
 			if response(*l, "r1") {
 				payload(*l)["server"].(map[string]any)["connId"] = "<uuid-1>"
