@@ -55,7 +55,7 @@ var scenarios = []string{
 	"chat-commands", // GW-102
 	"queue-collect",
 	"queue-steer",
-	"config", // GW-105
+	"config",        // GW-105
 	"tick-shutdown", // GW-081
 	"client-cli-agent",
 	"client-cli-gateway-call",

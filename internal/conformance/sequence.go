@@ -4,7 +4,7 @@ import "fmt"
 
 // checkSequence checks the numbers that [comparer] leaves out: the seq of
 // broadcasts counts from 1 without gaps on each connection, targeted events have
-// none, state versions and the seq of a run never go back.
+// none, state versions and the seq of a run never go back. See GW-080.
 func checkSequence(frames []*Frame) []Diff {
 	var diffs []Diff
 	next := int64(1)
