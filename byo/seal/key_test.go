@@ -116,6 +116,7 @@ func TestHandshakeRefusals(t *testing.T) {
 		"short desktop nonce": func(h *Handshake) { h.DesktopNonce = h.DesktopNonce[:31] },
 		"no plugin nonce":     func(h *Handshake) { h.PluginNonce = nil },
 		"psk of 15 bytes":     func(h *Handshake) { h.PSK = byo.PSK(k.Inputs.PSK[:15]) },
+		"somebody else's key": func(h *Handshake) { h.PluginKey = must[SecretKey](t)(Generate(counting(9))).Public() },
 		"own key swapped":     func(h *Handshake) { h.PluginKey = h.DesktopKey },
 		"own key as peer":     func(h *Handshake) { h.DesktopKey = h.PluginKey },
 	} {

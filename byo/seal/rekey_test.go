@@ -185,6 +185,22 @@ func TestRekeySurvivesLossAndRestart(t *testing.T) {
 	}
 }
 
+// A repeated offer gets the same answer, so that it does not matter which of the
+// answers arrives.
+func TestRekeyAnswersAlike(t *testing.T) {
+	d, p := pair(t, newWall())
+	first := must[*byo.Envelope](t)(p.Control(must[byo.Envelope](t)(d.Offer())))
+	must[*byo.Envelope](t)(p.Control(must[byo.Envelope](t)(d.Offer())))
+	ephemeral := p.next.own.b
+	done := must[*byo.Envelope](t)(d.Control(*first))
+	if _, err := p.Control(*done); err != nil {
+		t.Error(err)
+	}
+	if *ephemeral != [32]byte{} {
+		t.Error("the ephemeral key of the answering side is still in memory")
+	}
+}
+
 // A side that is still in the old epoch when the other one has forgotten it is
 // told again.
 func TestRekeyDoneAgain(t *testing.T) {

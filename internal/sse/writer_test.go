@@ -73,8 +73,10 @@ func TestServe(t *testing.T) {
 		push("a")
 		time.Sleep(10 * time.Second)
 		push("b") // keeps alive as well as a comment
-		time.Sleep(16 * time.Second)
+		time.Sleep(14 * time.Second)
 		push("c")
+		time.Sleep(31 * time.Second)
+		push("d")
 		superseded := errors.New("superseded")
 		_ = q.Push(Event{Data: []byte("last")})
 		q.Close(superseded)
@@ -82,7 +84,7 @@ func TestServe(t *testing.T) {
 		if err := <-result; err != superseded {
 			t.Errorf("Serve() = %v, want the reason of the close", err)
 		}
-		want := ": open\n\ndata: a\n\ndata: b\n\n: keep-alive\n\ndata: c\n\ndata: last\n\n"
+		want := ": open\n\ndata: a\n\ndata: b\n\ndata: c\n\n: keep-alive\n\n: keep-alive\n\ndata: d\n\ndata: last\n\n"
 		if got := rec.Body.String(); got != want {
 			t.Errorf("the stream is\n%q, want\n%q", got, want)
 		}
