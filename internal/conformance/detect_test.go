@@ -21,7 +21,6 @@ import (
 // echo is a gateway that does what a recording says.
 type echo struct {
 	t     *testing.T
-	conns []string
 	lines map[string][]Line
 	next  chan string // connections in the order in which they are opened
 	reals map[string]string
