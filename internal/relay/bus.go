@@ -59,8 +59,9 @@ type Bus interface {
 	// Publish stores a message and returns its sequence number once it is safe,
 	// for a repeat that of the first one.
 	Publish(ctx context.Context, m Message) (uint64, error)
-	// Replay calls fn with what the topic holds after that number, up to what was
-	// newest when Replay was called, or returns ErrNoResume. It ends with fn's error.
+	// Replay calls fn with what the topic holds after that number, at least up to
+	// what was newest when Replay was called, or returns ErrNoResume. It ends with
+	// fn's error.
 	Replay(ctx context.Context, t Topic, after uint64, fn func(Event) error) error
 	// Subscribe calls fn with everything that is published from now on, and
 	// perhaps with events from just before. fn must not block.

@@ -183,6 +183,9 @@ const (
 )
 
 func (r *Relay) tell(ctx context.Context, kind, id string, data []byte) {
+	if kind == signalRevoked || kind == signalChanged { // here at once, elsewhere soon
+		r.hear(Signal{kind, id, data})
+	}
 	if err := r.broker.Tell(ctx, Signal{kind, id, data}); err != nil {
 		r.log.Warn("a signal to the nodes got lost", "kind", kind, "err", err)
 	}

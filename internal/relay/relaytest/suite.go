@@ -102,13 +102,22 @@ func streamForm(t *testing.T, p *pair) {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
+	var text []byte
+	for !bytes.Contains(text, []byte(`"`+byo.EventBYOControl+`"`)) {
+		buf := make([]byte, 4096)
+		n, err := res.Body.Read(buf)
+		if text = append(text, buf[:n]...); err != nil {
+			t.Fatalf("read the first stream: %v", err)
+		}
+	}
 	p.clock.Advance(2 * time.Second)
-	second := as.Stream(p.b, "") // ends the first, after its frames
-	text, err := io.ReadAll(res.Body)
+	second := as.Stream(p.b, "") // ends the first
+	rest, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatalf("read the first stream: %v", err)
 	}
 	second.Close()
+	text = append(text, rest...)
 	if !strings.HasPrefix(string(text), ": open\n\n") {
 		t.Errorf("the stream begins with %q, want : open", text[:min(len(text), 20)])
 	}
@@ -815,5 +824,70 @@ func longPoll(t *testing.T, p *pair) {
 	d.Must(p.b, 200, "GET", "/reasoning-jobs/"+job.JobID+"?wait_ms=25000", nil, &state)
 	if state.Status != byo.JobCompleted || string(state.Result) == "null" {
 		t.Errorf("state = %+v, want completed with its result", state)
+	}
+}
+
+// Cluster proves on brokers of a cluster that the death of a server, which kill
+// brings about, loses no job that was accepted.
+func Cluster(t *testing.T, brokers []relay.Broker, kill func()) {
+	p := newPair(t, &Clock{}, brokers)
+	d := NewDesktop(t, p.a)
+	as := d.Pair(p.b, byo.DuplexV2)
+	s := as.Stream(p.b, "")
+	open := map[string]bool{}
+	for range 4 {
+		job := NewJob(p.clock.Now(), 5*time.Minute, 1040)
+		d.Submit(p.a, as.ID, job)
+		open[job.JobID] = true
+		as.Must(p.b, 200, "GET", "/reasoning-jobs/"+job.JobID, nil, nil) // read on the other node at once
+	}
+	for range 2 {
+		s.NextJob()
+	}
+	kill()
+	retry := func(what string, call func() (int, *byo.Error)) {
+		t.Helper()
+		for deadline := time.Now().Add(2 * Wait); ; {
+			status, e := call()
+			if status < 300 {
+				return
+			}
+			if !byo.Retryable(e.Code) || time.Now().After(deadline) {
+				t.Fatalf("%s after a server died = %d %v", what, status, e)
+			}
+			<-time.After(100 * time.Millisecond)
+		}
+	}
+	late := NewJob(p.clock.Now(), 5*time.Minute, 1040)
+	open[late.JobID] = true
+	retry("create", func() (int, *byo.Error) {
+		return d.Call(p.a, "POST", "/integrations/"+as.ID+"/reasoning-jobs", late, nil)
+	})
+	s.Close()
+	p.clock.Advance(2 * time.Second)
+	var again *Stream
+	retry("stream", func() (status int, e *byo.Error) {
+		again, status, e = as.TryOpen(p.b, "/integrations/"+as.ID+"/stream", "")
+		return status, e
+	})
+	delivered := map[string]bool{}
+	for len(delivered) < len(open) {
+		job, _ := again.NextJob()
+		if !open[job] {
+			t.Fatalf("delivered %s, which nobody created", job)
+		}
+		if delivered[job] {
+			continue
+		}
+		delivered[job] = true
+		done := Completed(job)
+		retry("complete", func() (int, *byo.Error) {
+			return as.Call(p.b, "POST", "/reasoning-jobs/"+job+"/complete", done, nil)
+		})
+	}
+	for job := range open {
+		if got := d.State(p.a, job); got.Status != byo.JobCompleted {
+			t.Errorf("job = %s, want completed", got.Status)
+		}
 	}
 }

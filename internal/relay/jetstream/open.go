@@ -1,0 +1,205 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"openclaw/internal/disk"
+	"openclaw/internal/relay"
+)
+
+// Config says where the broker is: exactly one of Dir and URL is set.
+type Config struct {
+	// Dir is the folder of an embedded server, made when it is missing.
+	Dir string
+	// URL is that of an external server or cluster with JetStream; several are
+	// separated by commas.
+	URL         string
+	Credentials string // file with the user's credentials; default none
+	Replicas    int    // of everything stored in an external cluster; default 3
+
+	Log *slog.Logger // default none
+}
+
+// Broker is a [relay.Broker] on JetStream. Make it with [Open].
+type Broker struct {
+	log      *slog.Logger
+	server   *server.Server // nil when external
+	lock     *disk.FileLock
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	buckets  map[relay.Bucket]jetstream.KeyValue
+	ttl      map[relay.Bucket]time.Duration
+	sides    map[relay.Side]*side
+	replicas int
+	peers    *nats.Subscription
+	closing  sync.Once
+
+	mu   sync.Mutex
+	ears map[*ear]struct{}
+}
+
+// startTimeout bounds the start of an embedded server.
+const startTimeout = 30 * time.Second
+
+// Open starts or reaches the server and makes sure that all tables and topics are
+// there. Close the broker after the relay that uses it.
+func Open(ctx context.Context, cfg Config) (*Broker, error) {
+	if (cfg.Dir == "") == (cfg.URL == "") {
+		return nil, errors.New("open broker: exactly one of a folder and a URL is needed")
+	}
+	b := &Broker{
+		log: cfg.Log, buckets: map[relay.Bucket]jetstream.KeyValue{}, ttl: map[relay.Bucket]time.Duration{},
+		sides: map[relay.Side]*side{}, replicas: 1, ears: map[*ear]struct{}{},
+	}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.URL != "" {
+		b.replicas = cmp.Or(cfg.Replicas, 3)
+	}
+	if err := b.open(ctx, cfg); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return b, nil
+}
+
+func (b *Broker) open(ctx context.Context, cfg Config) error {
+	if err := b.connect(ctx, cfg); err != nil {
+		return err
+	}
+	var err error
+	if b.js, err = jetstream.New(b.conn); err != nil {
+		return fmt.Errorf("use jetstream: %w", err)
+	}
+	if err := b.prepare(ctx); err != nil {
+		return err
+	}
+	if b.peers, err = b.conn.Subscribe(controlPrefix+">", b.hear); err != nil {
+		return fmt.Errorf("listen to the nodes: %w", err)
+	}
+	if err := b.conn.FlushTimeout(startTimeout); err != nil { // the server knows it from here on
+		return fmt.Errorf("listen to the nodes: %w", err)
+	}
+	return nil
+}
+
+// connect starts the embedded server, or dials the external one.
+func (b *Broker) connect(ctx context.Context, cfg Config) error {
+	opts := []nats.Option{
+		nats.Name("stagewhisper relay"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.log.Warn("the broker is not reachable", "err", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("the broker is reachable again") }),
+	}
+	url := cfg.URL
+	if cfg.Dir != "" {
+		if err := b.embed(ctx, cfg.Dir); err != nil {
+			return err
+		}
+		opts = append(opts, nats.InProcessServer(b.server))
+	} else if cfg.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(cfg.Credentials))
+	}
+	conn, err := nats.Connect(url, opts...)
+	if err != nil {
+		return fmt.Errorf("connect to the broker: %w", err)
+	}
+	b.conn = conn
+	return nil
+}
+
+// embed starts a server that listens nowhere.
+func (b *Broker) embed(ctx context.Context, dir string) error {
+	if err := disk.MkdirAll(dir); err != nil {
+		return err
+	}
+	lock, err := disk.Lock(ctx, filepath.Join(dir, "relay.lock"), disk.LockOptions{Timeout: -1})
+	if err != nil {
+		return fmt.Errorf("open store of the relay: %w", err)
+	}
+	b.lock = lock
+	s, err := server.NewServer(&server.Options{
+		ServerName: "stagewhisper-relay", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: false,
+		JetStream: true, StoreDir: dir, MaxPayload: maxPayload,
+	})
+	if err != nil {
+		return fmt.Errorf("make embedded broker: %w", err)
+	}
+	b.server = s
+	s.Start()
+	if !s.ReadyForConnections(startTimeout) {
+		return errors.New("start embedded broker: it does not get ready")
+	}
+	return nil
+}
+
+// maxPayload fits a completion with its head.
+const maxPayload = 1 << 20
+
+// prepare makes sure of all streams, at once.
+func (b *Broker) prepare(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	for _, c := range relay.Buckets() {
+		g.Go(func() error {
+			kv, err := b.bucket(ctx, c)
+			if err != nil {
+				return fmt.Errorf("prepare table %s: %w", c.Bucket, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			b.buckets[c.Bucket], b.ttl[c.Bucket] = kv, c.TTL
+			return nil
+		})
+	}
+	for _, name := range []relay.Side{relay.ToAssistant, relay.ToDesktop} {
+		g.Go(func() error {
+			s, err := b.side(ctx, name)
+			if err != nil {
+				return fmt.Errorf("prepare topics %s: %w", name, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			b.sides[name] = s
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// Close gives everything back. The folder can be opened again when it returns.
+func (b *Broker) Close() error {
+	var err error
+	b.closing.Do(func() {
+		for _, s := range b.sides {
+			s.live.Stop()
+			<-s.live.Closed()
+		}
+		if b.conn != nil {
+			b.conn.Close()
+		}
+		if b.server != nil {
+			b.server.Shutdown()
+			b.server.WaitForShutdown()
+		}
+		if b.lock != nil {
+			err = b.lock.Unlock()
+		}
+	})
+	return err
+}
