@@ -207,8 +207,8 @@ type Binding struct {
 // [ErrBinding], [ErrEpoch], [ErrDeadline], [ErrContentType], [ErrMalformed],
 // [ErrTampered] or [ErrReplay].
 //
-// What was opened is in [Duplex.Snapshot]; keep it before acting on content that
-// must not be acted on twice and has no id of its own to tell.
+// Keep what was opened by [Duplex.Checkpoint] before acting on content that must
+// not be acted on twice.
 func (d *Duplex) Open(e byo.Envelope, b Binding) ([]byte, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

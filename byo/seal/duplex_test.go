@@ -155,6 +155,46 @@ func TestWindowSurvivesRestart(t *testing.T) {
 	}
 }
 
+// States are stored in the order in which they were made, whoever stores them.
+func TestCheckpointsAreOrdered(t *testing.T) {
+	k := readJSON[keys](t, "testdata/keys.json")
+	root, _ := k.roots(t, k.handshake())
+	reserved := uint64(0) // what is on disk; the Duplex's lock guards it
+	store := func(s State) error {
+		if s.Current.Reserved < reserved {
+			t.Errorf("a state with %d reserved numbers overwrites one with %d", s.Current.Reserved, reserved)
+		}
+		reserved = s.Current.Reserved
+		return nil
+	}
+	d := NewDuplex(root, Config{Save: store})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 2 * ReserveBlock {
+				if _, err := d.Seal(Header{ContentType: byo.ContentChatIn}, nil); err != nil {
+					t.Error(err)
+				}
+				if err := d.Checkpoint(store); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if reserved != 8*ReserveBlock {
+		t.Errorf("%d numbers are reserved, want %d", reserved, 8*ReserveBlock)
+	}
+	full := errors.New("disk full")
+	if err := d.Checkpoint(func(State) error { return full }); !errors.Is(err, full) {
+		t.Errorf("Checkpoint = %v, want the disk's error", err)
+	}
+	d.Erase()
+	if err := d.Checkpoint(store); !errors.Is(err, ErrErased) {
+		t.Errorf("Checkpoint after Erase = %v, want ErrErased", err)
+	}
+}
+
 func TestRestoreRefusals(t *testing.T) {
 	d, p := pair(t, newWall())
 	must[*byo.Envelope](t)(p.Control(must[byo.Envelope](t)(d.Offer())))

@@ -2,6 +2,7 @@ package seal
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,13 +68,21 @@ func (d *Duplex) sealRekey(contentType, correlation string, m rekeyMessage) (byo
 }
 
 // Control handles a sealed rekey message of the other side, whatever it is, and
-// returns what to send back, nil for nothing.
+// returns what to send back, nil for nothing. A message whose answer could not be
+// sent may be handled again.
 func (d *Duplex) Control(e byo.Envelope) (*byo.Envelope, error) {
 	switch e.ContentType {
 	case byo.ContentRekeyOffer:
-		return d.Answer(e)
+		answer, err := d.Answer(e)
+		if errors.Is(err, ErrReplay) {
+			return d.answerAgain(e)
+		}
+		return answer, err
 	case byo.ContentRekeyAnswer:
 		done, err := d.Apply(e)
+		if n, _ := d.Epoch(); err != nil && !errors.Is(err, ErrErased) && n == e.Epoch+1 {
+			done, err = d.Done() // an answer that was applied: what was sent back got lost
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -113,6 +122,19 @@ func (d *Duplex) Answer(e byo.Envelope) (*byo.Envelope, error) {
 	}
 	own := d.next.own.Public()
 	answer, err := d.sealRekey(byo.ContentRekeyAnswer, e.MessageID, rekeyMessage{m.Epoch, own[:]})
+	return &answer, err
+}
+
+// answerAgain makes the answer to an offer that was opened before and may not have
+// got its answer.
+func (d *Duplex) answerAgain(e byo.Envelope) (*byo.Envelope, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.current == nil || d.next == nil || e.Epoch != d.current.n {
+		return nil, ErrReplay
+	}
+	own := d.next.own.Public()
+	answer, err := d.sealRekey(byo.ContentRekeyAnswer, e.MessageID, rekeyMessage{d.next.n, own[:]})
 	return &answer, err
 }
 

@@ -169,11 +169,22 @@ func TestRekeySurvivesLossAndRestart(t *testing.T) {
 	answer := must[*byo.Envelope](t)(p.Control(must[byo.Envelope](t)(d.Offer())))
 	d = restart(d)
 	must[*byo.Envelope](t)(d.Control(*answer)) // its last message is lost
-	if _, err := d.Control(*answer); err == nil {
+	if _, err := d.Apply(*answer); err == nil {
 		t.Error("the same answer applies twice")
 	}
 	p, d = restart(p), restart(d)
-	if err := errors.Join(talk(t, p, d, "old keys"), talk(t, d, p, "new keys"), talk(t, p, d, "new keys")); err != nil {
+	if err := talk(t, p, d, "old keys"); err != nil {
+		t.Error(err)
+	}
+	w.now = w.now.Add(time.Hour)
+	told := must[*byo.Envelope](t)(d.Control(*answer)) // delivered again, an hour later
+	if told.Epoch != 1 || told.ContentType != byo.ContentRekeyDone {
+		t.Errorf("the same answer again gives %s of epoch %d, want rekey_done of 1", told.ContentType, told.Epoch)
+	}
+	if reply, err := p.Control(*told); err != nil || reply != nil {
+		t.Errorf("Control(done) = %v, %v, want nothing", reply, err)
+	}
+	if err := errors.Join(talk(t, d, p, "new keys"), talk(t, p, d, "new keys")); err != nil {
 		t.Error(err)
 	}
 	pn, pid := p.Epoch()
@@ -281,9 +292,14 @@ func TestRekeyRefusals(t *testing.T) {
 		t.Errorf("chat as control: %v, want ErrContentType", err)
 	}
 	repeat := must[byo.Envelope](t)(d.Offer())
-	must[*byo.Envelope](t)(p.Control(repeat))
+	must[*byo.Envelope](t)(p.Control(repeat)) // could not be sent
+	done := must[*byo.Envelope](t)(d.Control(*must[*byo.Envelope](t)(p.Control(repeat))))
+	must[*byo.Envelope](t)(p.Control(*done))
 	if _, err := p.Control(repeat); !errors.Is(err, ErrReplay) {
-		t.Errorf("the same offer again: %v, want ErrReplay", err)
+		t.Errorf("an offer that was followed, again: %v, want ErrReplay", err)
+	}
+	if err := errors.Join(talk(t, d, p, "x"), talk(t, p, d, "y")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -63,6 +63,20 @@ func (d *Duplex) Snapshot() State {
 	return d.state()
 }
 
+// Checkpoint has save keep the state, as [Config].Save does, together with what
+// else belongs to it. Nothing is sealed or opened meanwhile, so that an older state
+// never overwrites a newer one: store a [Duplex.Snapshot] only where nobody else
+// saves. save must not call the Duplex.
+func (d *Duplex) Checkpoint(save func(State) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.current == nil {
+		return ErrErased
+	}
+	d.expire()
+	return save(d.state())
+}
+
 func (d *Duplex) state() State {
 	s := State{IntegrationID: d.current.root.integrationID, Role: d.role.String(), Current: *d.current.state(),
 		Previous: d.previous.state(), Next: d.next.state()}
