@@ -171,7 +171,7 @@ func TestCheckpointsAreOrdered(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
-			for range 2 * ReserveBlock {
+			for range ReserveBlock / 2 {
 				if _, err := d.Seal(Header{ContentType: byo.ContentChatIn}, nil); err != nil {
 					t.Error(err)
 				}
@@ -182,8 +182,8 @@ func TestCheckpointsAreOrdered(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if reserved != 8*ReserveBlock {
-		t.Errorf("%d numbers are reserved, want %d", reserved, 8*ReserveBlock)
+	if reserved != 2*ReserveBlock {
+		t.Errorf("%d numbers are reserved, want %d", reserved, 2*ReserveBlock)
 	}
 	full := errors.New("disk full")
 	if err := d.Checkpoint(func(State) error { return full }); !errors.Is(err, full) {
