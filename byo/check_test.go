@@ -71,6 +71,37 @@ func TestPayload(t *testing.T) {
 	}
 }
 
+// SW-42: what this side writes is the nested form, and reads back.
+func TestSealedForms(t *testing.T) {
+	var e Envelope
+	if err := json.Unmarshal([]byte(sealed2), &e); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(struct {
+		P Payload
+		O *CompletionOutput
+	}{SealedPayload(e), SealedOutput(e, JobFailed)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back struct {
+		P Payload
+		O *CompletionOutput
+	}
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !back.P.BYOEncrypted || *back.P.Envelope != e || !back.O.BYOEncrypted || *back.O.Envelope != e || back.O.Status != JobFailed {
+		t.Errorf("%s reads back as %+v", data, back)
+	}
+	// A flat output is an answer in clear that has a field of that name: only
+	// payloads are flat.
+	var o CompletionOutput
+	if err := json.Unmarshal([]byte(sealed2), &o); err != nil || o.Envelope != nil || o.BYOEncrypted {
+		t.Errorf("a flat output = %+v, %v, want none sealed", o, err)
+	}
+}
+
 // SW-26, SW-42: what a relay may know about a payload, in the order it checks.
 func TestCheckSealed(t *testing.T) {
 	nested := func(e string) string { return `{"byo_encrypted":true,"envelope":` + e + `}` }

@@ -111,6 +111,67 @@ func TestServeEndsWithContext(t *testing.T) {
 	})
 }
 
+// broken is a connection that fails in one place.
+type broken struct {
+	http.ResponseWriter
+	write, flush, deadline error
+	until                  time.Time
+	good                   int // writes that do not fail
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.good--; b.good >= 0 {
+		return len(p), nil
+	}
+	return len(p), b.write
+}
+
+func (b *broken) FlushError() error { return b.flush }
+func (b *broken) SetWriteDeadline(t time.Time) error {
+	b.until = t
+	return b.deadline
+}
+
+// SW-51: every write has a deadline, and a connection that fails ends its stream.
+func TestWriterFailures(t *testing.T) {
+	gone := errors.New("connection reset")
+	for name, b := range map[string]*broken{"write": {write: gone}, "flush": {flush: gone}, "deadline": {deadline: gone}} {
+		b.ResponseWriter = httptest.NewRecorder()
+		q := NewQueue(4, 100)
+		if err := NewWriter(b, time.Second).Serve(t.Context(), q, time.Hour); !errors.Is(err, gone) {
+			t.Errorf("%s fails: Serve() = %v, want its error", name, err)
+		}
+		if err := q.Push(Event{}); err != ErrClosed {
+			t.Errorf("%s fails: Push() = %v, want ErrClosed", name, err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := &broken{ResponseWriter: httptest.NewRecorder()}
+		w := NewWriter(b, 30*time.Second)
+		for range 2 {
+			time.Sleep(time.Minute)
+			if err := w.Event(Event{Data: make([]byte, 2*maxKept)}); err != nil || !b.until.Equal(time.Now().Add(30*time.Second)) {
+				t.Errorf("Event() = %v with a deadline in %v, want 30s", err, time.Until(b.until))
+			}
+		}
+		if w.buf != nil {
+			t.Errorf("an idle stream keeps %d bytes", cap(w.buf))
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := &broken{ResponseWriter: httptest.NewRecorder(), write: gone, good: 1}
+		q := NewQueue(4, 100)
+		result := make(chan error, 1)
+		go func() { result <- NewWriter(b, 0).Serve(t.Context(), q, time.Minute) }()
+		if err := <-result; !errors.Is(err, gone) { // the next keep-alive finds out
+			t.Errorf("Serve() = %v, want the connection's error", err)
+		}
+		if !b.until.IsZero() {
+			t.Error("a deadline was set without a timeout")
+		}
+	})
+}
+
 // A reader that stalls loses its stream and slows nobody down.
 func TestQueueOverflow(t *testing.T) {
 	tests := []struct {
