@@ -58,6 +58,7 @@ var scenarios = []string{
 	"config",        // GW-105
 	"tick-shutdown", // GW-081
 	"client-cli-agent",
+	"client-cli-cron",
 	"client-cli-gateway-call",
 	"client-cli-health",
 	"client-cli-status",
