@@ -187,6 +187,18 @@ func TestWrongGatewayIsNoticed(t *testing.T) {
 			lines[a], lines[b] = lines[b], lines[a]
 			return lines
 		}, []string{"event agent idem-agent-tool *  order", "sequence event * value"}},
+		{"no delta", "agent-run-tool", drop(func(l Line) bool {
+			return event(l, "chat") && str(l.Frame, "payload", "state") == "delta" && str(l.Frame, "payload", "runId") == "idem-agent-tool"
+		}), []string{"event chat idem-agent-tool delta  missing", "sequence event * value"}},
+		{"a delta that is none", "agent-wait", each(func(l *Line) {
+			if event(*l, "chat") && str(l.Frame, "payload", "state") == "delta" {
+				payload(*l)["message"].(map[string]any)["content"] = []any{map[string]any{"type": "text", "text": "ited"}}
+			}
+		}), []string{"sequence event chat idem-wait-1 final value"}},
+		{"a chat after its end", "chat-abort", func(lines []Line) []Line {
+			i := slices.IndexFunc(lines, func(l Line) bool { return event(l, "chat") && str(l.Frame, "payload", "state") == "aborted" })
+			return slices.Insert(slices.Clone(lines), i, lines[i])
+		}, []string{"event chat idem-abort-1 aborted  extra", "sequence event * value"}},
 		{"no health event", "agent-run-tool", drop(func(l Line) bool { return event(l, "health") }), []string{"event health  missing"}},
 		{"a method that is not known", "agent-wait", each(func(l *Line) {
 			if response(*l, "r9") {

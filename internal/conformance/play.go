@@ -51,6 +51,9 @@ type player struct {
 	at     time.Time // when it was done
 	acted  time.Time // when the recording's time was 0, by the client's last act
 
+	clocked []Line          // the first of each clocked frame
+	seen    map[string]bool // by connection and key
+
 	socks map[string]*socket
 	last  map[string]int // per connection: index of the ordered frame matched last
 	diffs []Diff
@@ -64,7 +67,7 @@ func Play(ctx context.Context, rec *Recording, target Target) ([]Diff, error) {
 	}
 	p := &player{
 		rec: rec, target: target, b: newBinding(target.Home, target.Token), keys: &keyring{private: map[string]ed25519.PrivateKey{}},
-		socks: map[string]*socket{}, last: map[string]int{},
+		seen: map[string]bool{}, socks: map[string]*socket{}, last: map[string]int{},
 	}
 	defer p.closeAll()
 	for _, d := range rec.known {
@@ -239,6 +242,10 @@ func (p *player) expect(s *socket, l Line) {
 	limit := p.target.Patience + max(0, time.Until(due))
 	switch want.class {
 	case clocked:
+		if key := s.name + "/" + want.Key; !p.seen[key] {
+			p.seen[key] = true
+			p.clocked = append(p.clocked, l)
+		}
 		return // looked at by rest
 	case state:
 		limit = min(limit, statePatience)
@@ -335,7 +342,28 @@ func (p *player) rest() {
 			}
 		}
 		p.add(s, "sequence", checkSequence(s.all())...)
+		p.add(s, "sequence", checkChats(s.all())...)
 	}
+	for _, l := range p.clocked {
+		p.compareClocked(p.socks[l.Conn], l)
+	}
+}
+
+// compareClocked compares the first of the frames that come by the clock, but not
+// how far things had got. A tick need not come while the play lasts.
+func (p *player) compareClocked(s *socket, l Line) {
+	want := describe(l.Frame, s.methods)
+	pattern, _ := p.b.pattern(want.Key)
+	i := slices.IndexFunc(s.all(), func(f *Frame) bool { return pattern.MatchString(f.Key) })
+	if i < 0 {
+		if want.Key != "event tick" {
+			p.add(s, want.Key, Diff{Kind: Missing, Want: text(l.Frame)})
+		}
+		return
+	}
+	p.diffs = append(p.diffs, slices.DeleteFunc(p.compare(s, want.Key, l.Frame, s.all()[i]), func(d Diff) bool {
+		return d.Path == "payload.seq" || d.Path == "payload.message.content.0.text"
+	})...)
 }
 
 func (p *player) closeAll() {

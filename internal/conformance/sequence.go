@@ -1,6 +1,9 @@
 package conformance
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // checkSequence checks the numbers that [comparer] leaves out: the seq of
 // broadcasts counts from 1 without gaps on each connection, targeted events have
@@ -37,6 +40,28 @@ func checkSequence(frames []*Frame) []Diff {
 			}
 			runs[id] = seq
 		}
+	}
+	return diffs
+}
+
+// checkChats checks the chat events of runs: each delta continues the one before,
+// the final one as well, and nothing comes after the end. See GW-084.
+func checkChats(frames []*Frame) []Diff {
+	var diffs []Diff
+	said, ended := map[string]string{}, map[string]bool{}
+	for _, f := range frames {
+		if str(f.body, "event") != "chat" {
+			continue
+		}
+		payload, _ := f.body["payload"].(map[string]any)
+		id, state, now := str(payload, "runId"), str(payload, "state"), firstText(payload["message"])
+		if ended[id] {
+			diffs = append(diffs, Diff{Path: f.Key, Kind: Value, Want: "nothing after the end", Got: text(payload)})
+		}
+		if payload["message"] != nil && state != "aborted" && !strings.HasPrefix(now, said[id]) {
+			diffs = append(diffs, Diff{Path: f.Key, Kind: Value, Want: "a continuation of " + said[id], Got: now})
+		}
+		said[id], ended[id] = now, state != "delta"
 	}
 	return diffs
 }
