@@ -87,7 +87,7 @@ func (f *frames) job(ctx context.Context, v ref) ([]byte, func(context.Context) 
 	if f.jobs != nil && f.jobs[v.ID] {
 		return nil, nil, errSkip // this catch-up sent it already
 	}
-	j, _, err := f.r.job(ctx, v.Integration, v.ID)
+	j, err := f.r.job(ctx, v.Integration, v.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,7 +110,7 @@ func (r *Relay) delivered(ctx context.Context, j *job) error {
 		return nil
 	}
 	now := r.now()
-	_, err := r.changeJob(ctx, j.Integration, j.ID, func(j *job) error {
+	_, err := r.changeJob(ctx, j.Integration, j.ID, j, func(j *job) error {
 		if j.State != byo.JobQueued {
 			return errKeep
 		}
@@ -126,14 +126,12 @@ func (r *Relay) delivered(ctx context.Context, j *job) error {
 
 // result is the frame of an ended job.
 func (f *frames) result(ctx context.Context, v ref) ([]byte, error) {
-	j, _, err := f.r.job(ctx, v.Integration, v.ID)
+	j, err := f.r.job(ctx, v.Integration, v.ID)
 	if err != nil {
 		return nil, err
 	}
 	if !byo.Terminal(j.State) {
 		return nil, errSkip
 	}
-	return json.Marshal(byo.JobResult{
-		EventType: byo.EventReasoningJobResult, JobID: j.ID, IntegrationID: j.Integration, Status: j.State, Result: j.result(),
-	})
+	return resultFrame(j), nil
 }

@@ -164,7 +164,7 @@ func (r *Relay) cancelAll(ctx context.Context, b bond) error {
 		if err != nil || byo.Terminal(j.State) {
 			continue
 		}
-		if _, err := r.finish(ctx, b.ID, j.ID, byo.JobCancelled, nil, ""); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := r.finish(ctx, b.ID, j.ID, nil, byo.JobCancelled, nil, ""); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 	}

@@ -25,21 +25,15 @@ func (c *call) createJob() (answer, error) {
 		return answer{}, err
 	}
 	var req byo.JobRequest
-	if err := decode(data, &req); err != nil {
+	if err := decodeRequest(data, &req); err != nil {
 		return answer{}, err
 	}
 	ctx, now := c.req.Context(), c.now()
 	sum := digest(data)
-	if byo.CheckUUID("job_id", req.JobID) == nil { // a repeat is judged by what it repeats
-		j, _, err := c.job(ctx, b.ID, req.JobID)
-		if err == nil {
+	if err := req.Validate(now); err != nil { // a repeat is judged by what it repeats
+		if j, known := c.job(ctx, b.ID, req.JobID); known == nil {
 			return c.repeatJob(ctx, b, j, sum)
 		}
-		if !errors.Is(err, ErrNotFound) {
-			return answer{}, err
-		}
-	}
-	if err := req.Validate(now); err != nil {
 		return answer{}, err
 	}
 	unsealed := b.Scheme == byo.StaticV1 && req.Purpose == byo.PurposeCapabilityProbe && !req.Payload.Sealed()
@@ -48,23 +42,26 @@ func (c *call) createJob() (answer, error) {
 			return answer{}, err
 		}
 	}
-	p, err := c.presence(ctx, b.ID)
+	live, err := c.isLive(ctx, b.ID)
 	if err != nil {
 		return answer{}, err
 	}
-	live := c.liveness(p.life())
+	refused := c.admit(b.ID)
 	if req.RequireLive && live != byo.LivenessFresh {
-		return answer{}, byo.Errorf(byo.CodeAssistantOffline, "the assistant is not reachable now")
+		refused = byo.Errorf(byo.CodeAssistantOffline, "the assistant is not reachable now")
 	}
-	if err := c.admit(b.ID); err != nil {
-		return answer{}, err
+	if refused != nil { // what was taken before is not refused now
+		if j, known := c.job(ctx, b.ID, req.JobID); known == nil {
+			return c.repeatJob(ctx, b, j, sum)
+		}
+		return answer{}, refused
 	}
 	j, err := newJob(b, &req, sum, unsealed, now)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := c.storeJob(ctx, j); errors.Is(err, ErrConflict) { // the same request came twice at once
-		if j, _, err = c.job(ctx, b.ID, req.JobID); err == nil {
+	if err := c.storeJob(ctx, j); errors.Is(err, ErrConflict) {
+		if j, err = c.job(ctx, b.ID, req.JobID); err == nil {
 			return c.repeatJob(ctx, b, j, sum)
 		}
 		return answer{}, err
@@ -85,11 +82,11 @@ func (c *call) repeatJob(ctx context.Context, b bond, j *job, sum string) (answe
 			return answer{}, err
 		}
 	}
-	p, err := c.presence(ctx, b.ID)
+	live, err := c.isLive(ctx, b.ID)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(byo.JobAccepted{JobID: j.ID, Status: j.State, DeadlineAt: j.DeadlineAt, Liveness: c.liveness(p.life())})
+	return ok(byo.JobAccepted{JobID: j.ID, Status: j.State, DeadlineAt: j.DeadlineAt, Liveness: live})
 }
 
 // admit applies the limits on new jobs.
@@ -106,16 +103,7 @@ func (c *call) admit(integration string) error {
 
 // newJob makes the record, whose body is the frame as the assistant gets it.
 func newJob(b bond, req *byo.JobRequest, sum string, unsealed bool, now time.Time) (*job, error) {
-	schema := req.ResponseSchema
-	if len(schema) == 0 || string(schema) == "null" {
-		schema = json.RawMessage("{}")
-	}
-	frame, err := json.Marshal(byo.Job{
-		EventType: byo.EventReasoningJob, JobID: req.JobID, Purpose: req.Purpose, DeadlineAt: req.DeadlineAt,
-		SchemaVersion: req.SchemaVersion, EnvelopeVersion: req.EnvelopeVersion, ResponseSchema: schema,
-		Payload: req.Payload, ProviderKind: b.Provider, IdempotencyKey: req.JobID,
-		CorrelationID: req.CorrelationID, Model: req.Model,
-	})
+	frame, err := jobFrame(b, req)
 	if err != nil {
 		return nil, errBody
 	}
@@ -160,40 +148,46 @@ func (r *Relay) publishJob(ctx context.Context, j *job) error {
 }
 
 // job reads a job and lets it expire when its deadline has passed.
-func (r *Relay) job(ctx context.Context, integration, id string) (*job, uint64, error) {
+func (r *Relay) job(ctx context.Context, integration, id string) (*job, error) {
 	if byo.CheckUUID("job_id", id) != nil {
-		return nil, 0, ErrNotFound
+		return nil, ErrNotFound
 	}
 	e, err := r.store.Get(ctx, Jobs, jobKey(integration, id))
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	j, err := decodeJob(e.Value)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
+	j.revision = e.Revision
 	if !byo.Terminal(j.State) && r.expired(j) {
-		if j, err = r.finish(ctx, integration, id, byo.JobTimedOut, nil, ""); err != nil {
-			return nil, 0, err
+		if j, err = r.finish(ctx, integration, id, j, byo.JobTimedOut, nil, ""); err != nil {
+			return nil, err
 		}
-		return j, 0, nil
+		return j, nil
 	}
-	return j, e.Revision, nil
+	return j, nil
 }
 
 func (r *Relay) expired(j *job) bool { return millis(r.now()) >= j.Deadline }
 
-// changeJob lets fn change a job until nobody came between; see change.
-func (r *Relay) changeJob(ctx context.Context, integration, id string, fn func(*job) error) (*job, error) {
+// changeJob lets fn change a job until nobody came between; see change. It begins
+// with what the caller has read, if anything.
+func (r *Relay) changeJob(ctx context.Context, integration, id string, have *job, fn func(*job) error) (*job, error) {
 	for range casTries {
-		e, err := r.store.Get(ctx, Jobs, jobKey(integration, id))
-		if err != nil {
-			return nil, err
+		j := have
+		if j == nil || j.revision == 0 {
+			e, err := r.store.Get(ctx, Jobs, jobKey(integration, id))
+			if err != nil {
+				return nil, err
+			}
+			if j, err = decodeJob(e.Value); err != nil {
+				return nil, err
+			}
+			j.revision = e.Revision
 		}
-		j, err := decodeJob(e.Value)
-		if err != nil {
-			return nil, err
-		}
+		have = nil
 		if err := fn(j); errors.Is(err, errKeep) {
 			return j, nil
 		} else if err != nil {
@@ -203,7 +197,8 @@ func (r *Relay) changeJob(ctx context.Context, integration, id string, fn func(*
 		if err != nil {
 			return nil, err
 		}
-		if _, err := r.store.Put(ctx, Jobs, e.Key, data, e.Revision); err == nil {
+		rev, err := r.store.Put(ctx, Jobs, jobKey(integration, id), data, j.revision)
+		if j.revision = rev; err == nil {
 			return j, nil
 		} else if !errors.Is(err, ErrConflict) {
 			return nil, err
@@ -217,8 +212,8 @@ var errEnded = errors.New("the job has ended")
 
 // finish ends a job that is open and tells its desktop. When it has ended already
 // it is returned as it is.
-func (r *Relay) finish(ctx context.Context, integration, id, state string, result []byte, sum string) (*job, error) {
-	j, err := r.changeJob(ctx, integration, id, func(j *job) error {
+func (r *Relay) finish(ctx context.Context, integration, id string, have *job, state string, result []byte, sum string) (*job, error) {
+	j, err := r.changeJob(ctx, integration, id, have, func(j *job) error {
 		if byo.Terminal(j.State) {
 			return errEnded
 		}
@@ -259,7 +254,7 @@ func (c *call) getJob() (answer, error) {
 	if _, err := c.bond(); err != nil {
 		return answer{}, err
 	}
-	j, _, err := c.job(c.req.Context(), c.who.ID, c.path("job"))
+	j, err := c.job(c.req.Context(), c.who.ID, c.path("job"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -292,7 +287,7 @@ func (c *call) findJob(ctx context.Context, id string) (*job, error) {
 		return nil, err
 	}
 	for _, integration := range slices.Backward(d.Integrations) {
-		j, _, err := c.job(ctx, integration, id)
+		j, err := c.job(ctx, integration, id)
 		if !errors.Is(err, ErrNotFound) {
 			return j, err
 		}
@@ -336,7 +331,7 @@ func (c *call) waitJob() (answer, error) {
 		case <-ctx.Done():
 			return answer{}, ctx.Err()
 		}
-		if j, _, err = c.job(ctx, j.Integration, id); err != nil {
+		if j, err = c.job(ctx, j.Integration, id); err != nil {
 			return answer{}, err
 		}
 	}
@@ -357,10 +352,11 @@ func (c *call) ackJob() (answer, error) {
 		return answer{}, err
 	}
 	id := c.path("job")
-	if _, _, err := c.job(c.req.Context(), c.who.ID, id); err != nil {
+	j, err := c.job(c.req.Context(), c.who.ID, id)
+	if err != nil {
 		return answer{}, err
 	}
-	j, err := c.changeJob(c.req.Context(), c.who.ID, id, func(j *job) error {
+	j, err = c.changeJob(c.req.Context(), c.who.ID, id, j, func(j *job) error {
 		if byo.Terminal(j.State) || j.State == byo.JobAcked {
 			return errKeep
 		}
@@ -384,7 +380,7 @@ func (c *call) deleteJob() (answer, error) {
 	if byo.Terminal(j.State) {
 		return noContent, c.store.Delete(ctx, Jobs, jobKey(j.Integration, j.ID), 0)
 	}
-	if j, err = c.finish(ctx, j.Integration, j.ID, byo.JobCancelled, nil, ""); err != nil {
+	if j, err = c.finish(ctx, j.Integration, j.ID, j, byo.JobCancelled, nil, ""); err != nil {
 		return answer{}, err
 	}
 	if j.State == byo.JobCancelled && j.Scheme == byo.DuplexV2 {
@@ -401,7 +397,7 @@ func (c *call) completeJob() (answer, error) {
 		return answer{}, err
 	}
 	ctx, id := c.req.Context(), c.path("job")
-	j, _, err := c.job(ctx, c.who.ID, id)
+	j, err := c.job(ctx, c.who.ID, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -410,7 +406,7 @@ func (c *call) completeJob() (answer, error) {
 		return answer{}, err
 	}
 	var done byo.Completion
-	if err := decode(data, &done); err != nil {
+	if err := decodeCompletion(data, &done); err != nil {
 		return answer{}, err
 	}
 	sum := digest(data)
@@ -421,7 +417,7 @@ func (c *call) completeJob() (answer, error) {
 		if data, err = forDesktop(j, &done, data); err != nil {
 			return answer{}, err
 		}
-		if j, err = c.finish(ctx, c.who.ID, id, done.Status, data, sum); err != nil {
+		if j, err = c.finish(ctx, c.who.ID, id, j, done.Status, data, sum); err != nil {
 			return answer{}, err
 		}
 		if j.Result == sum {
@@ -466,7 +462,7 @@ func checkCompletion(j *job, done *byo.Completion) error {
 func forDesktop(j *job, done *byo.Completion, data []byte) ([]byte, error) {
 	if j.Scheme == byo.DuplexV2 {
 		done.ModelRef, done.Usage, done.ProviderRunID, done.ErrorMessage = nil, nil, nil, nil
-		data, err := json.Marshal(done)
+		data, err := completionBody(done)
 		if err != nil {
 			return nil, errBody
 		}

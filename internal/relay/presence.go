@@ -22,6 +22,20 @@ func (r *Relay) presence(ctx context.Context, integration string) (presence, err
 	return p, err
 }
 
+// isLive is the liveness of an integration, at most a moment old.
+func (r *Relay) isLive(ctx context.Context, integration string) (string, error) {
+	life, ok := r.lives.get(integration)
+	if !ok {
+		p, err := r.presence(ctx, integration)
+		if err != nil {
+			return "", err
+		}
+		life = p.life()
+		r.lives.put(integration, life)
+	}
+	return r.liveness(life), nil
+}
+
 // liveness of an assistant whose last sign of life was at that time.
 func (r *Relay) liveness(life int64) string { return livenessAt(life, r.now()) }
 

@@ -129,6 +129,7 @@ type job struct {
 	Sent        int64  `json:"sent,omitempty"` // first delivery
 	Attempt     int    `json:"attempt"`
 	Body        []byte `json:"-"`
+	revision    uint64 // as read, 0 when not known
 }
 
 func jobKey(integration, id string) string { return integration + "." + id }

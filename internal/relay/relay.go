@@ -53,6 +53,7 @@ type Relay struct {
 	tracker  *tracker
 	tokens   *cache[token]
 	bonds    *cache[bond]
+	lives    *cache[int64]
 	limits   *limiter
 	nodes    *nodes
 	draining atomic.Bool
@@ -86,7 +87,7 @@ func New(cfg Config) (*Relay, error) {
 	r := &Relay{
 		cfg: cfg, node: node, log: cfg.Log, now: cfg.Now, broker: cfg.Broker,
 		tracker: newTracker(),
-		tokens:  newCache[token](cfg.Now), bonds: newCache[bond](cfg.Now),
+		tokens:  newCache[token](cfg.Now), bonds: newCache[bond](cfg.Now), lives: newCache[int64](cfg.Now),
 		limits: newLimiter(cfg.Now), nodes: newNodes(time.Now),
 	}
 	r.hub = newHub(r)
@@ -169,6 +170,7 @@ func (r *Relay) hear(s Signal) {
 		r.tokens.clear()
 		r.bonds.drop(s.ID)
 	case signalLife:
+		r.lives.drop(s.ID)
 		r.tracker.alive(s.ID, s.Data)
 	}
 }
@@ -183,7 +185,7 @@ const (
 )
 
 func (r *Relay) tell(ctx context.Context, kind, id string, data []byte) {
-	if kind == signalRevoked || kind == signalChanged { // here at once, elsewhere soon
+	if kind != signalNode && kind != signalStream { // here at once, elsewhere soon
 		r.hear(Signal{kind, id, data})
 	}
 	if err := r.broker.Tell(ctx, Signal{kind, id, data}); err != nil {

@@ -207,7 +207,7 @@ func (s *stream) missing(ctx context.Context, seen map[string]bool) error {
 			continue
 		}
 		again := false
-		j, err := r.changeJob(ctx, open.integration, open.id, func(j *job) error {
+		j, err := r.changeJob(ctx, open.integration, open.id, nil, func(j *job) error {
 			again = !byo.Terminal(j.State) && s.started/1e6-j.Created > sweepEvery.Milliseconds()
 			if !again {
 				return errKeep

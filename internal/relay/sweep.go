@@ -101,7 +101,7 @@ func (s *sweeper) jobs(ctx context.Context) {
 // expire ends an overdue job. One that has ended is here only because the word
 // of its end got lost, so it is said again.
 func (s *sweeper) expire(ctx context.Context, open openJob) error {
-	j, err := s.r.finish(ctx, open.integration, open.id, byo.JobTimedOut, nil, "")
+	j, err := s.r.finish(ctx, open.integration, open.id, nil, byo.JobTimedOut, nil, "")
 	if errors.Is(err, ErrNotFound) {
 		s.r.tracker.drop(jobKey(open.integration, open.id))
 		return nil
@@ -122,7 +122,7 @@ func (s *sweeper) redeliver(ctx context.Context, open openJob) error {
 	}
 	now := millis(s.r.now())
 	again := false
-	j, err := s.r.changeJob(ctx, open.integration, open.id, func(j *job) error {
+	j, err := s.r.changeJob(ctx, open.integration, open.id, nil, func(j *job) error {
 		again = j.State == byo.JobDelivered && now-j.Sent >= byo.AckWithin.Milliseconds()
 		if !again {
 			return errKeep

@@ -6,8 +6,10 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -115,6 +117,15 @@ type Assistant struct {
 	ID string // of the integration
 }
 
+// Address is what a [Net] gives its clients; a relay that trusts it as a proxy
+// sees each [NewDesktop] and [Desktop.Pair] come from elsewhere.
+var Address = netip.MustParsePrefix("192.0.2.0/24")
+
+func elsewhere() map[string]string {
+	ip := Bytes(3)
+	return map[string]string{"X-Forwarded-For": fmt.Sprintf("10.%d.%d.%d", ip[0], ip[1], ip[2])}
+}
+
 // Stranger has no token.
 func Stranger(t testing.TB) *Desktop { return &Desktop{peer: peer{t: t}} }
 
@@ -123,7 +134,9 @@ func NewDesktop(t testing.TB, n *Node) *Desktop {
 	t.Helper()
 	var a byo.DesktopRegistered
 	d := &Desktop{peer: peer{t: t}}
-	d.Must(n, 201, "POST", "/desktops", byo.DesktopRegister{Label: "test"}, &a)
+	if status, _, e := d.call(n, "POST", "/desktops", byo.DesktopRegister{Label: "test"}, &a, elsewhere()); status != 201 {
+		t.Fatalf("register = %d %v, want 201", status, e)
+	}
 	d.ID, d.Token = a.DesktopID, string(a.DesktopToken)
 	return d
 }
@@ -169,7 +182,9 @@ func (d *Desktop) Pair(n *Node, scheme string) *Assistant {
 	s := d.StartPairing(n, byo.CodeStyleLong, scheme)
 	a := &Assistant{peer: peer{t: d.t}}
 	var done byo.PairCompleted
-	a.Must(n, 200, "POST", "/pair/complete", Claim(s.PairingCode, scheme), &done)
+	if status, _, e := a.call(n, "POST", "/pair/complete", Claim(s.PairingCode, scheme), &done, elsewhere()); status != 200 {
+		d.t.Fatalf("pair/complete = %d %v, want 200", status, e)
+	}
 	a.ID, a.Token = done.IntegrationID, string(done.RelayToken)
 	if scheme == byo.DuplexV2 {
 		a.Must(n, 204, "POST", "/integrations/"+a.ID+"/pairing/nonce", byo.PairNonce{PluginNonce: Bytes(32)}, nil)
