@@ -43,6 +43,7 @@ type frames struct {
 	id   string // of the integration or the desktop
 	// duplex says that the peer knows control frames.
 	duplex bool
+	live   bool   // not catching up any more
 	cursor uint64 // during catch-up: confirmed by the assistant; 0 later
 	jobs   map[string]bool
 }
@@ -87,7 +88,7 @@ func (f *frames) job(ctx context.Context, v ref) ([]byte, func(context.Context) 
 	if f.jobs != nil && f.jobs[v.ID] {
 		return nil, nil, errSkip // this catch-up sent it already
 	}
-	j, err := f.r.job(ctx, v.Integration, v.ID)
+	j, err := f.read(ctx, v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,6 +103,15 @@ func (f *frames) job(ctx context.Context, v ref) ([]byte, func(context.Context) 
 		data, err = json.Marshal(byo.JobStub{EventType: byo.EventReasoningJob, JobID: j.ID, Truncated: true})
 	}
 	return data, func(ctx context.Context) error { return f.r.delivered(ctx, j) }, err
+}
+
+// read gets the job of an event. One that was just published is as this node or
+// another one just wrote it.
+func (f *frames) read(ctx context.Context, v ref) (*job, error) {
+	if f.live {
+		return f.r.recentJob(ctx, v.Integration, v.ID)
+	}
+	return f.r.job(ctx, v.Integration, v.ID)
 }
 
 // delivered notes that a job was written to a stream.
@@ -126,7 +136,7 @@ func (r *Relay) delivered(ctx context.Context, j *job) error {
 
 // result is the frame of an ended job.
 func (f *frames) result(ctx context.Context, v ref) ([]byte, error) {
-	j, err := f.r.job(ctx, v.Integration, v.ID)
+	j, err := f.read(ctx, v)
 	if err != nil {
 		return nil, err
 	}

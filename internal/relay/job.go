@@ -124,9 +124,10 @@ func (r *Relay) storeJob(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
-	if _, err := r.store.Put(ctx, Jobs, jobKey(j.Integration, j.ID), data, 0); err != nil {
+	if j.revision, err = r.store.Put(ctx, Jobs, jobKey(j.Integration, j.ID), data, 0); err != nil {
 		return err
 	}
+	r.recent.put(j)
 	r.tracker.add(j)
 	return r.publishJob(ctx, j)
 }
@@ -199,6 +200,7 @@ func (r *Relay) changeJob(ctx context.Context, integration, id string, have *job
 		}
 		rev, err := r.store.Put(ctx, Jobs, jobKey(integration, id), data, j.revision)
 		if j.revision = rev; err == nil {
+			r.recent.put(j)
 			return j, nil
 		} else if !errors.Is(err, ErrConflict) {
 			return nil, err
@@ -352,7 +354,7 @@ func (c *call) ackJob() (answer, error) {
 		return answer{}, err
 	}
 	id := c.path("job")
-	j, err := c.job(c.req.Context(), c.who.ID, id)
+	j, err := c.recentJob(c.req.Context(), c.who.ID, id)
 	if err != nil {
 		return answer{}, err
 	}
@@ -378,6 +380,7 @@ func (c *call) deleteJob() (answer, error) {
 		return answer{}, err
 	}
 	if byo.Terminal(j.State) {
+		c.recent.forget(j.Integration, j.ID)
 		return noContent, c.store.Delete(ctx, Jobs, jobKey(j.Integration, j.ID), 0)
 	}
 	if j, err = c.finish(ctx, j.Integration, j.ID, j, byo.JobCancelled, nil, ""); err != nil {
@@ -397,7 +400,7 @@ func (c *call) completeJob() (answer, error) {
 		return answer{}, err
 	}
 	ctx, id := c.req.Context(), c.path("job")
-	j, err := c.job(ctx, c.who.ID, id)
+	j, err := c.recentJob(ctx, c.who.ID, id)
 	if err != nil {
 		return answer{}, err
 	}

@@ -54,6 +54,7 @@ type Relay struct {
 	tokens   *cache[token]
 	bonds    *cache[bond]
 	lives    *cache[int64]
+	recent   *recent
 	limits   *limiter
 	nodes    *nodes
 	draining atomic.Bool
@@ -88,6 +89,7 @@ func New(cfg Config) (*Relay, error) {
 		cfg: cfg, node: node, log: cfg.Log, now: cfg.Now, broker: cfg.Broker,
 		tracker: newTracker(),
 		tokens:  newCache[token](cfg.Now), bonds: newCache[bond](cfg.Now), lives: newCache[int64](cfg.Now),
+		recent: newRecent(time.Now),
 		limits: newLimiter(cfg.Now), nodes: newNodes(time.Now),
 	}
 	r.hub = newHub(r)
@@ -96,7 +98,11 @@ func New(cfg Config) (*Relay, error) {
 	r.handler = r.routes()
 	r.stops = []func(){
 		r.broker.Subscribe(Topic{Side: ToAssistant}, r.tracker.assistant),
-		r.broker.Subscribe(Topic{Side: ToDesktop}, r.tracker.desktop),
+		r.broker.Subscribe(Topic{Side: ToDesktop}, func(ev Event) {
+			if v := r.tracker.desktop(ev); v.Kind == refJob {
+				r.recent.ended(v.Integration, v.ID)
+			}
+		}),
 		r.broker.Listen(r.hear),
 	}
 	return r, nil

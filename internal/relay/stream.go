@@ -122,7 +122,7 @@ func (s *stream) write(ctx context.Context) {
 		switch {
 		case !caught:
 			err = s.catchUp(ctx)
-			s.caught = true
+			s.caught, s.frames.live = true, true
 		case len(batch) > 0:
 			err = s.send(ctx, batch)
 		default:

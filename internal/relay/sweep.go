@@ -44,6 +44,7 @@ func (s *sweeper) run(ctx context.Context) {
 		if s.revision != 0 {
 			s.tests()
 		}
+		s.r.recent.prune()
 		select {
 		case <-ctx.Done():
 			return

@@ -58,7 +58,7 @@ func (t *tracker) assistant(ev Event) {
 }
 
 // desktop sees every event to a desktop.
-func (t *tracker) desktop(ev Event) {
+func (t *tracker) desktop(ev Event) ref {
 	v := parseRef(ev.Data)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -68,6 +68,7 @@ func (t *tracker) desktop(ev Event) {
 	case v.Kind == refEvent && v.Event == byo.EventIntegrationTest:
 		delete(t.tests, v.ID)
 	}
+	return v
 }
 
 // add notes a job that is about to be published.

@@ -117,11 +117,19 @@ type couple struct {
 	a       *relaytest.Assistant
 	mu      sync.Mutex
 	waiting map[string]chan struct{}
+
+	template byo.JobRequest
+	request  []byte
 }
 
 func (s *site) couple(ctx context.Context, b *testing.B) (*couple, []*sync.WaitGroup) {
 	c := &couple{d: relaytest.NewDesktop(b, s.node), waiting: map[string]chan struct{}{}}
 	c.a = c.d.Pair(s.node, byo.DuplexV2)
+	c.template = relaytest.NewJob(time.Now(), time.Minute, 2064)
+	var err error
+	if c.request, err = json.Marshal(c.template); err != nil {
+		b.Fatal(err)
+	}
 	template, err := json.Marshal(relaytest.Completed("@JOB@"))
 	if err != nil {
 		b.Fatal(err)
@@ -150,21 +158,18 @@ func (s *site) couple(ctx context.Context, b *testing.B) (*couple, []*sync.WaitG
 
 // job submits a job and waits for its result on the desktop's stream.
 func (s *site) job(b *testing.B, c *couple) {
-	r := relaytest.NewJob(time.Now(), time.Minute, 2064)
-	body, err := json.Marshal(r)
-	if err != nil {
-		b.Error(err)
-		return
-	}
+	id := relaytest.UUID()
+	body := bytes.ReplaceAll(c.request, []byte(c.template.JobID), []byte(id))
+	body = bytes.ReplaceAll(body, []byte(c.template.DeadlineAt), []byte(byo.FormatTime(time.Now().Add(time.Minute).Truncate(time.Second))))
 	done := make(chan struct{})
 	c.mu.Lock()
-	c.waiting[r.JobID] = done
+	c.waiting[id] = done
 	c.mu.Unlock()
 	s.post(b, c.d.Token, "/integrations/"+c.a.ID+"/reasoning-jobs", body, 202)
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		b.Errorf("no result of %s", r.JobID)
+		b.Errorf("no result of %s", id)
 	}
 }
 
