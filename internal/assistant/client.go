@@ -62,7 +62,6 @@ type Client struct {
 
 	beat   *beat
 	places chan struct{} // one for each job that is being reasoned about
-	keying sync.Mutex    // guards writes of the keys, so that an older state never comes last
 
 	resumed []func(context.Context) // jobs of an earlier process
 
@@ -126,9 +125,7 @@ func (c *Client) saveKeys(s seal.State) error { return c.table.Apply(put(keysRow
 // keepKeys writes the present state, with which what was opened counts as seen, and
 // the changes that belong to it.
 func (c *Client) keepKeys(also ...disk.Change) error {
-	c.keying.Lock()
-	defer c.keying.Unlock()
-	return c.table.Apply(append(also, put(keysRow, c.duplex.Snapshot()))...)
+	return c.duplex.Checkpoint(func(s seal.State) error { return c.table.Apply(append(also, put(keysRow, s))...) })
 }
 
 // Pairing describes the pairing; it must not be changed.
