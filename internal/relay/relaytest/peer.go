@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -249,10 +250,14 @@ func Completed(job string) byo.Completion {
 
 // Stream is an open event stream.
 type Stream struct {
+	// Patience is how long a frame may take, Wait at first.
+	Patience time.Duration
+
 	t      testing.TB
 	body   io.Closer
 	Header http.Header
 	frames chan sse.Event
+	notes  chan string // comments
 	ended  chan error
 }
 
@@ -289,10 +294,11 @@ func (p *peer) TryOpen(n *Node, path, lastID string) (*Stream, int, *byo.Error) 
 		_ = res.Body.Close()
 		return nil, res.StatusCode, &e.Error
 	}
-	s := &Stream{t: p.t, body: res.Body, Header: res.Header, frames: make(chan sse.Event, 4096), ended: make(chan error, 1)}
+	s := &Stream{Patience: Wait, t: p.t, body: res.Body, Header: res.Header, frames: make(chan sse.Event, 4096),
+		notes: make(chan string, 4096), ended: make(chan error, 1)}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		r := sse.NewReader(res.Body, sse.Config{})
+		r := sse.NewReader(res.Body, sse.Config{Comment: func(text []byte) { s.notes <- strings.TrimSpace(string(text)) }})
 		for {
 			ev, err := r.Next()
 			if err != nil {
@@ -322,6 +328,21 @@ func (d *Desktop) Stream(n *Node, lastID string) *Stream {
 	return d.Open(n, "/desktop/stream", lastID)
 }
 
+// Comment waits for a comment of that text.
+func (s *Stream) Comment(text string) {
+	s.t.Helper()
+	for timeout := time.After(s.Patience); ; {
+		select {
+		case got := <-s.notes:
+			if got == text {
+				return
+			}
+		case <-timeout:
+			s.t.Fatalf("no comment %q came", text)
+		}
+	}
+}
+
 // Wait bounds how long a test waits for what has to come.
 const Wait = 20 * time.Second
 
@@ -334,7 +355,7 @@ func (s *Stream) Next() sse.Event {
 			s.t.Fatal("the stream ended, want a frame")
 		}
 		return ev
-	case <-time.After(Wait):
+	case <-time.After(s.Patience):
 		s.t.Fatal("no frame came")
 	}
 	return sse.Event{}
@@ -367,7 +388,7 @@ func (s *Stream) NextJob() (job, id string) {
 func (s *Stream) End() []sse.Event {
 	s.t.Helper()
 	var rest []sse.Event
-	timeout := time.After(Wait)
+	timeout := time.After(s.Patience)
 	for {
 		select {
 		case ev, open := <-s.frames:
