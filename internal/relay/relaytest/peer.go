@@ -106,6 +106,9 @@ func (p *peer) Fails(n *Node, code, method, path string, body any) *byo.Error {
 	return e
 }
 
+// NewAssistant is one that has not claimed anything.
+func NewAssistant(t testing.TB) *Assistant { return &Assistant{peer: peer{t: t}} }
+
 // Desktop is a registered desktop.
 type Desktop struct {
 	peer
@@ -181,7 +184,7 @@ func Claim(code byo.Secret, versions ...string) byo.PairComplete {
 func (d *Desktop) Pair(n *Node, scheme string) *Assistant {
 	d.t.Helper()
 	s := d.StartPairing(n, byo.CodeStyleLong, scheme)
-	a := &Assistant{peer: peer{t: d.t}}
+	a := NewAssistant(d.t)
 	var done byo.PairCompleted
 	if status, _, e := a.call(n, "POST", "/pair/complete", Claim(s.PairingCode, scheme), &done, elsewhere()); status != 200 {
 		d.t.Fatalf("pair/complete = %d %v, want 200", status, e)
