@@ -195,7 +195,7 @@ func network(addr netip.Addr) string {
 		bits = 24
 	}
 	p, err := addr.Prefix(bits)
-	if err != nil {
+	if err != nil || !p.IsValid() {
 		return "unknown"
 	}
 	return p.String()
