@@ -58,7 +58,9 @@ func (r *Relay) routes() http.Handler {
 	mux := http.NewServeMux()
 	for _, row := range api {
 		method, path, _ := strings.Cut(row.pattern, " ")
-		mux.Handle(method+" "+byo.BasePath+path, r.serve(row))
+		for _, base := range []string{byo.BasePath, byo.OldBasePath} {
+			mux.Handle(method+" "+base+path, r.serve(row))
+		}
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]bool{"ok": true})

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -141,18 +140,21 @@ func (h *hub) sent(integration string) uint64 {
 	return 0
 }
 
-// opened is what a node tells the others about a stream it opened.
-type opened struct {
-	Conn string `json:"conn"`
-	At   int64  `json:"at"` // ns
-}
-
-// supersede ends the stream here when another node has a newer one.
-func (h *hub) supersede(integration string, data []byte) {
-	var o opened
-	if s := h.assistant(integration); s != nil && json.Unmarshal(data, &o) == nil && s.conn != o.Conn && s.olderThan(o) {
-		s.supersede()
+// supersede ends the stream here when another one took its place. The presence
+// says which one holds, whatever the clocks of the nodes say.
+func (h *hub) supersede(integration, conn string) {
+	s := h.assistant(integration)
+	if s == nil || s.conn == conn {
+		return
 	}
+	h.spawn(func(ctx context.Context) {
+		p, err := h.r.presence(ctx, integration)
+		if err != nil {
+			h.r.log.Warn("whose stream holds is not known", "integration", integration, "err", err)
+		} else if p.Conn != s.conn {
+			s.supersede()
+		}
+	})
 }
 
 // revoke ends the stream of an integration that is no more.

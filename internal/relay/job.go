@@ -141,11 +141,19 @@ func (r *Relay) publishJob(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	_, err = r.store.Publish(ctx, Message{
 		Topic: Topic{ToAssistant, j.Integration}, ID: "job:" + jobKey(j.Integration, j.ID) + ":" + strconv.Itoa(j.Attempt),
 		Data: data, TTL: time.UnixMilli(j.Deadline).Sub(r.now()) + time.Minute,
 	})
 	return err
+}
+
+// steady is for the second half of a step, whose first half must not stand alone
+// because a caller left.
+func steady(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 }
 
 // job reads a job and lets it expire when its deadline has passed.
@@ -241,6 +249,8 @@ func (r *Relay) publishResult(ctx context.Context, j *job) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := steady(ctx)
+	defer cancel()
 	_, err = r.store.Publish(ctx, Message{
 		Topic: Topic{ToDesktop, j.Desktop}, ID: "result:" + jobKey(j.Integration, j.ID), Data: data, TTL: byo.ResultsFor,
 	})

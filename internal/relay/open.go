@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -45,11 +44,7 @@ func (c *call) assistantStream() (answer, error) {
 		r.streamClosed(who, conn)
 		return answer{}, err
 	}
-	word, err := json.Marshal(opened{conn, s.started})
-	if err != nil {
-		return answer{}, err
-	}
-	r.tell(context.WithoutCancel(ctx), signalStream, who.ID, word)
+	r.tell(context.WithoutCancel(ctx), signalStream, who.ID, []byte(conn))
 	if who.Pairing == "" {
 		r.lifeSign(context.WithoutCancel(ctx), who, p)
 	}

@@ -166,7 +166,7 @@ func (r *Relay) hear(s Signal) {
 			r.hub.spawn(func(ctx context.Context) { r.greet(ctx) })
 		}
 	case signalStream:
-		r.hub.supersede(s.ID, s.Data)
+		r.hub.supersede(s.ID, string(s.Data))
 	case signalRevoked:
 		r.tokens.clear()
 		r.bonds.drop(s.ID)

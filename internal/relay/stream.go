@@ -44,11 +44,6 @@ type stream struct {
 	caught bool
 }
 
-// olderThan decides which of two streams of an integration stays.
-func (s *stream) olderThan(o opened) bool {
-	return s.started < o.At || s.started == o.At && s.conn < o.Conn
-}
-
 // push takes an event for the stream.
 func (s *stream) push(ev Event) {
 	s.mu.Lock()

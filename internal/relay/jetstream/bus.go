@@ -95,6 +95,9 @@ func (s *side) dispatch(msg jetstream.Msg) {
 
 // Publish implements [relay.Bus].
 func (b *Broker) Publish(ctx context.Context, m relay.Message) (uint64, error) {
+	if err := b.check(); err != nil {
+		return 0, err
+	}
 	var opts []jetstream.PublishOpt
 	if m.ID != "" {
 		opts = append(opts, jetstream.WithMsgID(m.ID))
@@ -130,6 +133,9 @@ func (b *Broker) Subscribe(t relay.Topic, fn func(relay.Event)) func() {
 // Replay implements [relay.Bus]. A topic is read message by message: it mostly has
 // none or few, for which a consumer would be too much.
 func (b *Broker) Replay(ctx context.Context, t relay.Topic, after uint64, fn func(relay.Event) error) error {
+	if err := b.check(); err != nil {
+		return err
+	}
 	s := b.sides[t.Side]
 	if t.ID == "" {
 		return b.replaySide(ctx, s, after, fn)

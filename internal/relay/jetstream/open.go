@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -45,10 +46,16 @@ type Broker struct {
 	replicas int
 	peers    *nats.Subscription
 	closing  sync.Once
+	ready    atomic.Bool
+	lost     atomic.Int64 // when the connection was lost, ns; 0 while it is there
 
 	mu   sync.Mutex
 	ears map[*ear]struct{}
 }
+
+// callTimeout bounds one call; a relay answers that the storage is not available
+// then.
+const callTimeout = 3 * time.Second
 
 // startTimeout bounds the start of an embedded server.
 const startTimeout = 30 * time.Second
@@ -80,7 +87,7 @@ func (b *Broker) open(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var err error
-	if b.js, err = jetstream.New(b.conn); err != nil {
+	if b.js, err = jetstream.New(b.conn, jetstream.WithDefaultTimeout(callTimeout)); err != nil {
 		return fmt.Errorf("use jetstream: %w", err)
 	}
 	if err := b.prepare(ctx); err != nil {
@@ -92,19 +99,34 @@ func (b *Broker) open(ctx context.Context, cfg Config) error {
 	if err := b.conn.FlushTimeout(startTimeout); err != nil { // the server knows it from here on
 		return fmt.Errorf("listen to the nodes: %w", err)
 	}
+	b.ready.Store(true)
+	return nil
+}
+
+// errAway ends a call at once while the connection is down for longer than a
+// server takes to hand over.
+var errAway = errors.New("the broker is not reachable")
+
+const patience = time.Second
+
+func (b *Broker) check() error {
+	if lost := b.lost.Load(); lost != 0 && time.Since(time.Unix(0, lost)) > patience {
+		return errAway
+	}
 	return nil
 }
 
 // connect starts the embedded server, or dials the external one.
 func (b *Broker) connect(ctx context.Context, cfg Config) error {
 	opts := []nats.Option{
-		nats.Name("stagewhisper relay"), nats.MaxReconnects(-1), nats.ReconnectWait(500 * time.Millisecond),
+		nats.Name("stagewhisper relay"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			b.lost.Store(time.Now().UnixNano())
 			if err != nil {
 				b.log.Warn("the broker is not reachable", "err", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("the broker is reachable again") }),
+		nats.ReconnectHandler(func(*nats.Conn) { b.restore() }),
 	}
 	url := cfg.URL
 	if cfg.Dir != "" {
@@ -180,6 +202,38 @@ func (b *Broker) prepare(ctx context.Context) error {
 		})
 	}
 	return g.Wait()
+}
+
+// restore makes sure of the tables that a server forgets when it restarts. It runs
+// in a goroutine of the connection, which ends with it.
+func (b *Broker) restore() {
+	b.lost.Store(0)
+	if !b.ready.Load() {
+		return
+	}
+	b.log.Info("the broker is reachable again")
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline) && b.conn.IsConnected(); {
+		if err := b.forgetful(); err == nil {
+			return
+		} else if b.conn.IsClosed() {
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	b.log.Error("the tables of the broker in memory are not there")
+}
+
+func (b *Broker) forgetful() error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	for _, c := range relay.Buckets() {
+		if c.Memory {
+			if _, err := b.bucket(ctx, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Close gives everything back. The folder can be opened again when it returns.

@@ -43,6 +43,9 @@ const markerTTL = time.Hour
 
 // Get implements [relay.Store].
 func (b *Broker) Get(ctx context.Context, bucket relay.Bucket, key string) (relay.Entry, error) {
+	if err := b.check(); err != nil {
+		return relay.Entry{}, err
+	}
 	e, err := b.buckets[bucket].Get(ctx, key)
 	if err != nil {
 		return relay.Entry{}, storeError("read", bucket, err)
@@ -52,6 +55,9 @@ func (b *Broker) Get(ctx context.Context, bucket relay.Bucket, key string) (rela
 
 // Put implements [relay.Store].
 func (b *Broker) Put(ctx context.Context, bucket relay.Bucket, key string, value []byte, revision uint64) (uint64, error) {
+	if err := b.check(); err != nil {
+		return 0, err
+	}
 	kv := b.buckets[bucket]
 	write := func() (uint64, error) { return kv.Update(ctx, key, value, revision) }
 	if revision == 0 {
@@ -63,6 +69,9 @@ func (b *Broker) Put(ctx context.Context, bucket relay.Bucket, key string, value
 
 // Delete implements [relay.Store].
 func (b *Broker) Delete(ctx context.Context, bucket relay.Bucket, key string, revision uint64) error {
+	if err := b.check(); err != nil {
+		return err
+	}
 	kv := b.buckets[bucket]
 	if revision == 0 {
 		if _, err := kv.Get(ctx, key); err != nil { // no mark for what is not there
@@ -85,6 +94,9 @@ func (b *Broker) Delete(ctx context.Context, bucket relay.Bucket, key string, re
 
 // List implements [relay.Store].
 func (b *Broker) List(ctx context.Context, bucket relay.Bucket, prefix string) (list []relay.Entry, err error) {
+	if err := b.check(); err != nil {
+		return nil, err
+	}
 	w, err := b.buckets[bucket].Watch(ctx, prefix+">", jetstream.IgnoreDeletes())
 	if err != nil {
 		return nil, storeError("list", bucket, err)

@@ -19,14 +19,17 @@ type Open func(t *testing.T, now func() time.Time) []relay.Broker
 
 // Run runs the whole suite.
 func Run(t *testing.T, open Open) {
-	t.Run("Store", func(t *testing.T) { testStore(t, open(t, time.Now)) })
-	t.Run("StoreRace", func(t *testing.T) { testStoreRace(t, open(t, time.Now)) })
-	t.Run("Bus", func(t *testing.T) { testBus(t, open(t, time.Now)) })
-	t.Run("BusLimit", func(t *testing.T) { testBusLimit(t, open(t, time.Now)) })
-	t.Run("BusJoin", func(t *testing.T) { testBusJoin(t, open(t, time.Now)) })
-	t.Run("Peers", func(t *testing.T) { testPeers(t, open(t, time.Now)) })
+	for name, run := range map[string]func(*testing.T, []relay.Broker){
+		"Store": testStore, "StoreRace": testStoreRace, "Bus": testBus, "BusLimit": testBusLimit, "BusJoin": testBusJoin, "Peers": testPeers,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, open(t, time.Now))
+		})
+	}
 	for _, tt := range suite {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // much of it waits for a sweep
 			clock := &Clock{}
 			brokers := open(t, clock.Now)
 			tt.run(t, newPair(t, clock, brokers))
