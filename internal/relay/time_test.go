@@ -12,6 +12,7 @@ import (
 	"openclaw/byo"
 	"openclaw/internal/relay"
 	"openclaw/internal/relay/relaytest"
+	"openclaw/internal/sse"
 )
 
 // bubble runs a relay of one node, or two, where time passes only when everybody
@@ -294,5 +295,49 @@ func TestRetention(t *testing.T) {
 			}
 			time.Sleep(byo.EventsFor - byo.ResultsFor)
 		}
+	})
+}
+
+// Section 19: a peer that does not read loses its stream, not its frames: it
+// resumes by its last id and has each of them once.
+func TestSlowPeerResumes(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *relaytest.Net, _ *relay.Memory, a *relaytest.Node) {
+		const frames = 400
+		d := relaytest.NewDesktop(t, a)
+		as := d.Pair(a, byo.DuplexV2)
+		body := as.Raw(a, "/integrations/"+as.ID+"/stream")
+		for range frames {
+			d.Must(a, 202, "POST", "/integrations/"+as.ID+"/control",
+				byo.ControlFrame{FrameID: relaytest.UUID(), Envelope: relaytest.Sealed(byo.DuplexV2, byo.RoleDesktop, 1024)}, nil)
+		}
+		time.Sleep(11 * time.Second)
+		last, got := "", map[string]bool{}
+		take := func(ev sse.Event) {
+			var f byo.Frame
+			if json.Unmarshal(ev.Data, &f) == nil && f.EventType == byo.EventBYOControl {
+				if got[f.FrameID] {
+					t.Errorf("frame %s came twice", f.FrameID)
+				}
+				got[f.FrameID] = true
+			}
+			last = ev.ID
+		}
+		r := sse.NewReader(body, sse.Config{})
+		for {
+			ev, err := r.Next()
+			if err != nil {
+				break
+			}
+			take(ev)
+		}
+		_ = body.Close()
+		if len(got) == frames {
+			t.Error("the stream took everything without being read")
+		}
+		s := as.Stream(a, last)
+		for len(got) < frames {
+			take(s.Next())
+		}
+		s.Quiet(byo.EventBYOControl)
 	})
 }

@@ -55,7 +55,7 @@ type Broker struct {
 
 // callTimeout bounds one call; a relay answers that the storage is not available
 // then.
-const callTimeout = 3 * time.Second
+const callTimeout = 2 * time.Second
 
 // startTimeout bounds the start of an embedded server.
 const startTimeout = 30 * time.Second

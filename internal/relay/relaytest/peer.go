@@ -319,6 +319,19 @@ func (p *peer) TryOpen(n *Node, path, lastID string) (*Stream, int, *byo.Error) 
 	return s, res.StatusCode, nil
 }
 
+// Raw opens a stream that nobody reads but the caller, who closes it.
+func (p *peer) Raw(n *Node, path string) io.ReadCloser {
+	p.t.Helper()
+	res, err := n.Client.Do(p.request(n, "GET", path, nil))
+	if err != nil {
+		p.t.Fatalf("GET %s: %v", path, err)
+	}
+	if res.StatusCode != http.StatusOK {
+		p.t.Fatalf("GET %s = %d, want 200", path, res.StatusCode)
+	}
+	return res.Body
+}
+
 // Stream opens the assistant's stream.
 func (a *Assistant) Stream(n *Node, lastID string) *Stream {
 	a.t.Helper()
