@@ -54,8 +54,9 @@ demo: build
 bench: build
 	$(GO) run ./bench -bin $(BIN)
 
-# The official client of the reference against our gateway. Downloads about
-# 1.4 GB once, into $OPENCLAW_INTEROP_DIR or the user's cache folder.
+# Programs of others against ours: the official client against the gateway, the
+# published StageWhisper plugins against relay and desktop. Downloads about
+# 1.5 GB once, into $OPENCLAW_INTEROP_DIR or the user's cache folder.
 interop: build
 	OPENCLAW_BIN=$(abspath $(BIN)) $(GO) test -tags interop -count=1 -v -timeout 30m ./interop
 

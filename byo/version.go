@@ -3,6 +3,10 @@ package byo
 // BasePath of the relay API, the same for every provider kind.
 const BasePath = "/api/v1/openclaw"
 
+// OldBasePath is where the published Hermes plugin (0.29.0) looks for the same API. A
+// relay answers there as well.
+const OldBasePath = "/api/v1/assistant-relay"
+
 // SchemaVersion of a job.
 const SchemaVersion = 1
 

@@ -81,10 +81,9 @@ func (p *published) pair(t *testing.T, code, api string) {
 	}
 }
 
-// serve runs the plugin's service until the test ends.
-func (p *published) serve(t *testing.T) {
+// serve runs a plugin's service until the test ends.
+func serve(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
-	cmd := exec.Command(p.node, p.host, p.entry, p.config, "serve")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +218,7 @@ func TestPublishedPluginOverRelay(t *testing.T) {
 	if a.Verified != byo.VerifiedLegacy || a.BYOVersion != byo.StaticV1 {
 		t.Errorf("assistant %+v", a)
 	}
-	p.serve(t)
+	serve(t, exec.Command(p.node, p.host, p.entry, p.config, "serve"))
 
 	r, err := d.Ask(t.Context(), a.ID, desktop.Question{Purpose: byo.PurposeLiveAnalysis, SessionID: "s-7",
 		Input: byo.ReasoningInput{UserPrompt: "canary 4711", ResponseSchema: byo.ResponseSchema(byo.PurposeLiveAnalysis)}})
@@ -251,7 +250,7 @@ func TestPublishedPluginDirect(t *testing.T) {
 	const token = "listener-token-of-32-characters-"
 	p.write(t, map[string]any{"plugins": map[string]any{"entries": map[string]any{"stagewhisper": map[string]any{"config": map[string]any{
 		"transport": "http", "httpHost": "127.0.0.1", "httpPort": port, "httpToken": token, "label": "Published"}}}}})
-	p.serve(t)
+	serve(t, exec.Command(p.node, p.host, p.entry, p.config, "serve"))
 	code, err := (&byo.DirectCode{URL: fmt.Sprintf("http://127.0.0.1:%d", port), Token: token, Label: "Published"}).Encode()
 	if err != nil {
 		t.Fatal(err)

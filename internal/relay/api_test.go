@@ -507,3 +507,18 @@ func (w *plainWriter) Write(p []byte) (int, error) {
 	w.wrote <- string(p)
 	return len(p), nil
 }
+
+// The published Hermes plugin looks for the API below another path.
+func TestOldBasePath(t *testing.T) {
+	n, _ := fixture(t, nil)
+	for _, base := range []string{byo.BasePath, byo.OldBasePath} {
+		res, err := n.Client.Get("http://a" + base + "/providers")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("GET %s/providers: %s", base, res.Status)
+		}
+	}
+}
