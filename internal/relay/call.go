@@ -170,6 +170,10 @@ func (c *call) body() ([]byte, error) {
 	if c.req.ContentLength > c.max {
 		return nil, errTooLarge
 	}
+	control := http.NewResponseController(c.w)
+	if control.SetReadDeadline(time.Now().Add(bodyTimeout)) == nil {
+		defer func() { _ = control.SetReadDeadline(time.Time{}) }() // the connection may be gone
+	}
 	body := http.MaxBytesReader(c.w, c.req.Body, c.max)
 	var buf bytes.Buffer
 	if c.req.ContentLength > 0 {
@@ -183,6 +187,9 @@ func (c *call) body() ([]byte, error) {
 	}
 	return bytes.TrimSpace(buf.Bytes()), nil
 }
+
+// bodyTimeout is how long a caller may take to send a body.
+const bodyTimeout = 30 * time.Second
 
 // digest tells bodies apart, whatever their white space.
 func digest(data []byte) string {

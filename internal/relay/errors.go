@@ -81,29 +81,34 @@ func (s store) wrap(err error) error {
 
 // Get implements [Store].
 func (s store) Get(ctx context.Context, b Bucket, key string) (Entry, error) {
+	defer s.metrics.timed("get")()
 	e, err := s.Broker.Get(ctx, b, key)
 	return e, s.wrap(err)
 }
 
 // Put implements [Store].
 func (s store) Put(ctx context.Context, b Bucket, key string, value []byte, revision uint64) (uint64, error) {
+	defer s.metrics.timed("put")()
 	rev, err := s.Broker.Put(ctx, b, key, value, revision)
 	return rev, s.wrap(err)
 }
 
 // Delete implements [Store].
 func (s store) Delete(ctx context.Context, b Bucket, key string, revision uint64) error {
+	defer s.metrics.timed("delete")()
 	return s.wrap(s.Broker.Delete(ctx, b, key, revision))
 }
 
 // List implements [Store].
 func (s store) List(ctx context.Context, b Bucket, prefix string) ([]Entry, error) {
+	defer s.metrics.timed("list")()
 	list, err := s.Broker.List(ctx, b, prefix)
 	return list, s.wrap(err)
 }
 
 // Publish implements [Bus].
 func (s store) Publish(ctx context.Context, m Message) (uint64, error) {
+	defer s.metrics.timed("publish")()
 	seq, err := s.Broker.Publish(ctx, m)
 	return seq, s.wrap(err)
 }

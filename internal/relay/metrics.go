@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -23,11 +24,13 @@ type metrics struct {
 	streamEnds    *prometheus.CounterVec
 	pairings      *prometheus.CounterVec
 	storageErrors prometheus.Counter
+	storage       *prometheus.HistogramVec
 }
 
 var (
-	fastBuckets = []float64{.0005, .001, .002, .003, .005, .01, .015, .025, .05, .1, .25, 1}
-	slowBuckets = []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600}
+	fastBuckets    = []float64{.0005, .001, .002, .003, .005, .01, .015, .025, .05, .1, .25, 1}
+	storageBuckets = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .05, .25, 1, 5}
+	slowBuckets    = []float64{.1, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600}
 )
 
 func newMetrics(r *Relay) *metrics {
@@ -48,7 +51,9 @@ func newMetrics(r *Relay) *metrics {
 		pairings:      prometheus.NewCounterVec(counter("pairings_total", "Steps of pairings."), []string{"step"}),
 		storageErrors: prometheus.NewCounter(counter("storage_errors_total", "Calls of the storage that did not succeed.")),
 	}
+	m.storage = prometheus.NewHistogramVec(times("storage_seconds", "Time of the calls of the storage.", storageBuckets), []string{"call"})
 	reg := prometheus.NewRegistry()
+	reg.MustRegister(m.storage, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	reg.MustRegister(m.requests, m.latency, m.jobs, m.jobTime, m.delivery, m.redelivered, m.frames, m.streamEnds, m.pairings, m.storageErrors)
 	for _, side := range []Side{ToAssistant, ToDesktop} {
 		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -67,6 +72,12 @@ func (m *metrics) request(route string, status int, took time.Duration) {
 	}
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	m.latency.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// timed observes a call of the storage when the function it returns is called.
+func (m *metrics) timed(call string) func() {
+	begun := time.Now()
+	return func() { m.storage.WithLabelValues(call).Observe(time.Since(begun).Seconds()) }
 }
 
 func (m *metrics) pairing(step string) { m.pairings.WithLabelValues(step).Inc() }

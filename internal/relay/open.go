@@ -31,7 +31,7 @@ func (c *call) assistantStream() (answer, error) {
 		if gap := now.Sub(time.UnixMilli(p.Opened)); p.Opened != 0 && gap < byo.StreamMinGap {
 			return limited(byo.CodeRateLimited, "streams come too fast", max(byo.StreamMinGap-gap, time.Millisecond))
 		}
-		p.Opened, p.Conn, p.Node = millis(now), conn, c.node
+		p.Opened, p.Conn, p.Node, p.Desktop = millis(now), conn, c.node, c.who.party()
 		return nil
 	})
 	if err != nil {
@@ -45,9 +45,7 @@ func (c *call) assistantStream() (answer, error) {
 		return answer{}, err
 	}
 	r.tell(context.WithoutCancel(ctx), signalStream, who.ID, []byte(conn))
-	if who.Pairing == "" {
-		r.lifeSign(context.WithoutCancel(ctx), who, p)
-	}
+	r.lifeSign(context.WithoutCancel(ctx), who.ID, p)
 	c.hold(s)
 	return answer{}, nil
 }
@@ -60,16 +58,6 @@ func (c *call) duplex() (bool, error) {
 	}
 	b, err := c.bond()
 	return b.Scheme == byo.DuplexV2, err
-}
-
-// lifeSign spreads a sign of life, to the desktop too if it is news there.
-func (r *Relay) lifeSign(ctx context.Context, who token, p presence) {
-	s := sign{who.Desktop, p.life(), r.hostStatus(p), r.connected(p)}
-	news := r.tracker.news(who.ID, s)
-	r.tellLife(ctx, who.ID, who.Desktop, p)
-	if news {
-		r.publishStatus(who.ID, s)
-	}
 }
 
 // streamClosed notes that a stream ended, unless another one took over.
@@ -88,8 +76,8 @@ func (r *Relay) streamClosed(who token, conn string) {
 		r.log.Warn("the end of a stream was not noted", "integration", who.ID, "err", err)
 		return
 	}
-	if ours && who.Pairing == "" {
-		r.lifeSign(ctx, who, p)
+	if ours {
+		r.lifeSign(ctx, who.ID, p)
 	}
 }
 

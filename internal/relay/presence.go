@@ -88,7 +88,7 @@ func (c *call) heartbeat() (answer, error) {
 		if gap := now.Sub(time.UnixMilli(p.Heartbeat)); p.Heartbeat != 0 && gap < byo.HeartbeatMinGap {
 			return limited(byo.CodeRateLimited, "heartbeats come too fast", byo.HeartbeatMinGap-gap)
 		}
-		p.Heartbeat = millis(now)
+		p.Heartbeat, p.Desktop = millis(now), c.who.party()
 		if p.Status = byo.HostHealthy; hostStatuses[hb.Status] {
 			p.Status = hb.Status
 		}
@@ -103,7 +103,7 @@ func (c *call) heartbeat() (answer, error) {
 	}
 	due := false
 	if c.who.Pairing == "" {
-		c.lifeSign(ctx, c.who, p)
+		c.lifeSign(ctx, c.who.ID, p)
 		b, err := c.findBond(ctx, c.who.ID)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return answer{}, err
@@ -148,16 +148,37 @@ type sign struct {
 	At        int64  `json:"at"`
 	Status    string `json:"status"`
 	Connected bool   `json:"connected"`
+	Node      string `json:"node,omitempty"` // that has the stream
 }
 
-// tellLife lets every node know, since any of them may have to tell the desktop
-// when the signs stop.
-func (r *Relay) tellLife(ctx context.Context, integration, desktop string, p presence) {
-	data, err := json.Marshal(sign{desktop, p.life(), r.hostStatus(p), r.connected(p)})
+func (r *Relay) sign(p presence) sign {
+	return sign{p.Desktop, p.life(), r.hostStatus(p), r.connected(p), p.Node}
+}
+
+// lifeSign lets every node know, since any of them may have to tell the desktop
+// when the signs stop. The desktop is told now what is news to it.
+func (r *Relay) lifeSign(ctx context.Context, integration string, p presence) {
+	s := r.sign(p)
+	if s.Desktop == "" {
+		return
+	}
+	data, err := json.Marshal(s)
 	if err != nil {
 		return
 	}
+	news := r.tracker.news(integration, s)
 	r.tell(ctx, signalLife, integration, data)
+	if news {
+		r.publishStatus(integration, s)
+	}
+}
+
+// party is the desktop of an active integration.
+func (t token) party() string {
+	if t.Pairing != "" {
+		return ""
+	}
+	return t.Desktop
 }
 
 // publishStatus tells the desktop how its assistant is.

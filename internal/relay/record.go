@@ -68,6 +68,7 @@ type (
 	}
 	// presence is what is known of the assistant's process.
 	presence struct {
+		Desktop     string `json:"desktop,omitempty"` // "" while the pairing is under way
 		Heartbeat   int64  `json:"heartbeat,omitempty"`
 		Status      string `json:"status,omitempty"`
 		SupportsAck bool   `json:"ack,omitempty"`

@@ -126,10 +126,10 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer wg.Wait()
 	defer cancel()
 	r.greet(ctx)
-	r.recover(ctx)
 	r.ready.Store(true)
 	r.log.Info("relay node is ready", "node", r.node)
 	wg.Go(func() { r.hub.keepAlive(ctx) })
+	wg.Go(func() { r.recover(ctx) })
 	s := &sweeper{r: r}
 	defer s.release()
 	s.run(ctx)

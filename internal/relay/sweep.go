@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -33,7 +34,7 @@ func (s *sweeper) run(ctx context.Context) {
 				s.r.greet(ctx)
 			}
 			s.hold(ctx)
-			faded := s.r.tracker.faded(s.r.now())
+			faded := s.r.tracker.faded(s.r.now(), s.r.nodes.alive)
 			if s.revision != 0 {
 				s.jobs(ctx)
 				for id, sign := range faded {
@@ -154,8 +155,17 @@ func (s *sweeper) tests() {
 	}
 }
 
-// recover learns which jobs are open from what the topics hold.
+// recover learns which jobs are open from what the topics hold, and which
+// assistants are there.
 func (r *Relay) recover(ctx context.Context) {
+	if list, err := r.store.List(ctx, Presences, ""); err == nil {
+		for _, e := range list {
+			var p presence
+			if json.Unmarshal(e.Value, &p) == nil {
+				r.tracker.known(e.Key, r.sign(p), r.liveness(p.life()))
+			}
+		}
+	}
 	jobs := map[string]Event{}
 	err := r.broker.Replay(ctx, Topic{Side: ToAssistant}, 0, func(ev Event) error {
 		if v := parseRef(ev.Data); v.Kind == refJob {

@@ -341,3 +341,53 @@ func TestSlowPeerResumes(t *testing.T) {
 		s.Quiet(byo.EventBYOControl)
 	})
 }
+
+// SW-30: the desktop is told when its assistant's stream went down with a node.
+func TestStatusAfterNodeDied(t *testing.T) {
+	bubble(t, func(t *testing.T, net *relaytest.Net, m *relay.Memory, a *relaytest.Node) {
+		b := net.Start(t, "b", config(m))
+		d := relaytest.NewDesktop(t, a)
+		as := d.Pair(a, byo.DuplexV2)
+		events := d.Stream(a, "")
+		as.Stream(b, "")
+		var v byo.IntegrationStatus
+		if events.NextOf(byo.EventIntegrationStatus, &v); !v.Connected {
+			t.Errorf("status = %+v, want connected", v)
+		}
+		b.Crash()
+		events.Patience = time.Minute
+		if events.NextOf(byo.EventIntegrationStatus, &v); v.Connected || v.Status != byo.HostDisconnected || v.Liveness != byo.LivenessFresh {
+			t.Errorf("status = %+v, want disconnected", v)
+		}
+	})
+}
+
+// Section 4.4: the desktop's stream resumes like the assistant's.
+func TestDesktopResumes(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *relaytest.Net, _ *relay.Memory, a *relaytest.Node) {
+		d := relaytest.NewDesktop(t, a)
+		as := d.Pair(a, byo.DuplexV2)
+		var ids []string
+		for range 3 {
+			job := relaytest.NewJob(time.Now(), time.Minute, 64)
+			d.Submit(a, as.ID, job)
+			as.Must(a, 200, "POST", "/reasoning-jobs/"+job.JobID+"/complete", relaytest.Completed(job.JobID), nil)
+			ids = append(ids, job.JobID)
+		}
+		read := func(s *relaytest.Stream, want ...string) (id string) {
+			t.Helper()
+			for _, job := range want {
+				var r byo.JobResult
+				if id = s.NextOf(byo.EventReasoningJobResult, &r).ID; r.JobID != job || len(r.Result) < 100 {
+					t.Errorf("result = %+v, want that of %s", r, job)
+				}
+			}
+			s.Close()
+			return id
+		}
+		first := read(d.Stream(a, ""), ids[0])
+		d.Must(a, 204, "DELETE", "/reasoning-jobs/"+ids[1], nil, nil)
+		read(d.Stream(a, first), ids[2])
+		read(d.Stream(a, "ahead"), ids[0], ids[2])
+	})
+}

@@ -197,14 +197,28 @@ func (t *tracker) news(integration string, s sign) bool {
 	return l == nil || l.told != byo.LivenessFresh || l.Status != s.Status || l.Connected != s.Connected
 }
 
-// faded lists the assistants whose liveness changed since the last look.
-func (t *tracker) faded(now time.Time) map[string]sign {
+// known takes over what a presence says when a node begins.
+func (t *tracker) known(integration string, s sign, liveness string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lives[integration] == nil && s.Desktop != "" {
+		t.lives[integration] = &lifeline{sign: s, told: liveness}
+	}
+}
+
+// faded lists the assistants whose liveness changed since the last look, and those
+// whose stream was on a node that has died.
+func (t *tracker) faded(now time.Time, alive func(node string) bool) map[string]sign {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	changed := map[string]sign{}
 	for id, l := range t.lives {
 		liveness := livenessAt(l.At, now)
-		if liveness != l.told {
+		cut := l.Connected && !alive(l.Node)
+		if cut {
+			l.Connected, l.Status = false, byo.HostDisconnected
+		}
+		if liveness != l.told || cut {
 			l.told = liveness
 			changed[id] = l.sign
 		}

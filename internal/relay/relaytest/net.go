@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ type Node struct {
 	Relay  *relay.Relay
 	Client *http.Client
 	stop   func()
+	mute   *muted
 }
 
 // NewNet makes an empty network.
@@ -57,6 +59,8 @@ func (n *Net) Start(t testing.TB, name string, cfg relay.Config) *Node {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	mute := &muted{Broker: cfg.Broker}
+	cfg.Broker = mute
 	r, err := relay.New(cfg)
 	if err != nil {
 		t.Fatalf("relay.New: %v", err)
@@ -80,7 +84,7 @@ func (n *Net) Start(t testing.TB, name string, cfg relay.Config) *Node {
 		}
 	})
 	transport := &http.Transport{DialContext: n.dial(name), MaxIdleConnsPerHost: 4}
-	node := &Node{Name: name, Relay: r, Client: &http.Client{Transport: transport}}
+	node := &Node{Name: name, Relay: r, Client: &http.Client{Transport: transport}, mute: mute}
 	node.stop = sync.OnceFunc(func() {
 		cancel()
 		_ = server.Close()
@@ -92,8 +96,54 @@ func (n *Net) Start(t testing.TB, name string, cfg relay.Config) *Node {
 	return node
 }
 
-// Stop ends the node at once, like a crash its clients see.
+// Stop ends the node at once.
 func (n *Node) Stop() { n.stop() }
+
+// Crash stops the node without a last word to its broker.
+func (n *Node) Crash() {
+	n.mute.dead.Store(true)
+	n.Stop()
+}
+
+// muted is a broker that a node which crashed reaches no more.
+type muted struct {
+	relay.Broker
+	dead atomic.Bool
+}
+
+var errDead = errors.New("the node is dead")
+
+// Put implements [relay.Store].
+func (m *muted) Put(ctx context.Context, b relay.Bucket, key string, value []byte, revision uint64) (uint64, error) {
+	if m.dead.Load() {
+		return 0, errDead
+	}
+	return m.Broker.Put(ctx, b, key, value, revision)
+}
+
+// Delete implements [relay.Store].
+func (m *muted) Delete(ctx context.Context, b relay.Bucket, key string, revision uint64) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Broker.Delete(ctx, b, key, revision)
+}
+
+// Publish implements [relay.Bus].
+func (m *muted) Publish(ctx context.Context, msg relay.Message) (uint64, error) {
+	if m.dead.Load() {
+		return 0, errDead
+	}
+	return m.Broker.Publish(ctx, msg)
+}
+
+// Tell implements [relay.Peers].
+func (m *muted) Tell(ctx context.Context, s relay.Signal) error {
+	if m.dead.Load() {
+		return errDead
+	}
+	return m.Broker.Tell(ctx, s)
+}
 
 func waitReady(t testing.TB, n *Node) {
 	t.Helper()

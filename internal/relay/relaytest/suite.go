@@ -605,7 +605,7 @@ func nodeDies(t *testing.T, p *pair) {
 	for range 3 {
 		s.NextJob()
 	}
-	p.a.Stop()
+	p.a.Crash()
 	s.End()
 	submit(p.b)
 	p.clock.Advance(2 * time.Second)
