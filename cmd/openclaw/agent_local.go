@@ -25,7 +25,7 @@ func (p *program) agentHere(ctx context.Context, f *agentFlags, params protocol.
 	}
 	out := &printer{io: p.io, silent: f.json}
 	w := &localWatcher{out: out}
-	a := newApp(p, file, log.Logger, w.show)
+	a := newApp(p, file, log.Logger, nil, w.show)
 	defer func() {
 		if closeErr := a.close(); err == nil {
 			err = closeErr

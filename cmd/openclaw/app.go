@@ -10,6 +10,7 @@ import (
 	"openclaw/internal/agent"
 	"openclaw/internal/config"
 	"openclaw/internal/lane"
+	"openclaw/internal/ledger"
 	"openclaw/internal/router"
 	"openclaw/internal/run"
 )
@@ -30,8 +31,9 @@ type app struct {
 	router    *router.Router
 }
 
-// newApp wires the rooms. emit takes the events of all runs.
-func newApp(p *program, file *config.File, log *slog.Logger, emit func(run.Event)) *app {
+// newApp wires the rooms. emit takes the events of all runs; led remembers them, nil
+// for runs that live and die with their command.
+func newApp(p *program, file *config.File, log *slog.Logger, led *ledger.Ledger, emit func(run.Event)) *app {
 	a := &app{file: file, log: log}
 	migrateState(p.paths, file.Snapshot().Config, log)
 	a.stores = newStores(p.paths, file.Snapshot, log)
@@ -49,8 +51,8 @@ func newApp(p *program, file *config.File, log *slog.Logger, emit func(run.Event
 		Runner: a.agent, Lanes: a.lanes, Emit: emit,
 		Config:   func() *config.Config { return file.Snapshot().Config },
 		Sessions: a.stores.of, Models: a.models.of, Status: a.agent.Status,
-		Workspace: a.workspace,
-		Log:       log.With("subsystem", "router"),
+		Workspace: a.workspace, Ledger: led,
+		Log: log.With("subsystem", "router"),
 	})
 	return a
 }

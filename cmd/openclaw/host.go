@@ -18,6 +18,7 @@ import (
 
 	"openclaw/internal/config"
 	"openclaw/internal/gateway"
+	"openclaw/internal/ledger"
 	"openclaw/internal/logs"
 	"openclaw/internal/pairing"
 	"openclaw/internal/run"
@@ -83,9 +84,13 @@ func (h *host) serve(ctx context.Context) error {
 	for _, w := range file.Snapshot().Warnings {
 		h.log.Warn("config: "+w.Message, "path", w.Path)
 	}
-	a = newApp(h.program, file, h.log.Logger, func(e run.Event) { gw.Publish(e) })
+	led, err := ledger.Open(ledger.Config{Dir: h.paths.State("runs"), Log: h.log.With("subsystem", "ledger")})
+	if err != nil {
+		return err
+	}
+	a = newApp(h.program, file, h.log.Logger, led, func(e run.Event) { gw.Publish(e) })
 	defer func() {
-		if err := a.close(); err != nil {
+		if err := errors.Join(a.close(), led.Close()); err != nil {
 			h.log.Error("shutdown is incomplete", "err", err)
 		}
 	}()
@@ -98,6 +103,7 @@ func (h *host) serve(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return file.Run(groupCtx) })
 	group.Go(func() error { return devices.Run(groupCtx) })
+	group.Go(func() error { return led.Run(groupCtx) })
 	group.Go(func() error { return gw.Run(groupCtx) })
 	group.Go(func() error { return h.watchSignal(groupCtx, gw) })
 	return group.Wait()
@@ -114,7 +120,7 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 		h.port = *pinned
 	}
 	return gateway.New(gateway.Config{
-		Settings: a.file, Router: a.router, Sessions: a.stores.of, Models: a.models.base, Devices: devices, Workspace: a.workspace,
+		Settings: a.file, Router: a.router, Recover: a.router.Recover, Sessions: a.stores.of, Models: a.models.base, Devices: devices, Workspace: a.workspace,
 		ConfigPath: h.paths.ConfigPath, StateDir: h.paths.StateDir, TempDir: os.TempDir(),
 		Version: version, Host: name, Kernel: kernelRelease(),
 		Port: pinned, Bind: f.bind, AuthMode: f.auth,

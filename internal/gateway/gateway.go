@@ -67,6 +67,9 @@ type Config struct {
 	// Whois asks the local Tailscale daemon whose address this is. Without it no
 	// Tailscale identity is accepted.
 	Whois func(ctx context.Context, addr netip.Addr) (login string, err error)
+	// Recover is called once, when this is the only gateway of its state and before it
+	// accepts connections.
+	Recover func(ctx context.Context) error
 	// Listening is called once with the address, when connections are accepted.
 	Listening func(addr net.Addr, tlsFingerprint string)
 	// Ending is called when the gateway begins to end, for whatever reason.
@@ -160,6 +163,11 @@ func (g *Gateway) Run(ctx context.Context) error {
 			return err
 		}
 		defer lock.Unlock()
+	}
+	if g.cfg.Recover != nil {
+		if err := g.cfg.Recover(ctx); err != nil {
+			return err
+		}
 	}
 	listeners, err := listen(ctx, plan.host, plan.port, plan.tls, func(err error) {
 		g.log.Warn("cannot listen on ::1 as well", "err", err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"openclaw/internal/ledger"
 	"openclaw/internal/logs"
 	"openclaw/internal/router"
 	"openclaw/internal/run"
@@ -62,8 +63,14 @@ func (g *Gateway) agent(ctx context.Context, q *request, p *protocol.AgentParams
 		return nil, err
 	}
 	return g.once(ctx, q, p.IdempotencyKey, func(e *dedupeEntry) (any, error) {
+		if prev, ok := g.cfg.Router.Previous(ledger.Agent, q.conn.owner, run.ID(p.IdempotencyKey)); ok {
+			if !prev.Ended {
+				return protocol.AgentAccepted{RunID: string(prev.ID), Status: protocol.StatusAccepted, AcceptedAt: prev.AcceptedAt.UnixMilli()}, nil
+			}
+			return g.finished(e, prev.ID, prev.Outcome, prev.Err)
+		}
 		live := g.runs.start(run.ID(p.IdempotencyKey), p.SessionKey, q.conn)
-		r, err := g.cfg.Router.Agent(ctx, router.AgentRequest{AgentParams: *p})
+		r, err := g.cfg.Router.Agent(ctx, router.AgentRequest{AgentParams: *p, Owner: q.conn.owner})
 		if err != nil {
 			g.runs.drop(live)
 			return nil, err
@@ -76,24 +83,24 @@ func (g *Gateway) agent(ctx context.Context, q *request, p *protocol.AgentParams
 		}
 		g.runs.release(live)
 		<-r.Done() // the router ends every run, also on shutdown
-		return g.finished(e, r)
+		out, err := r.Result()
+		return g.finished(e, r.ID(), out, err)
 	})
 }
 
 // finished is the last answer to agent.
-func (g *Gateway) finished(e *dedupeEntry, r *router.Run) (any, error) {
-	out, err := r.Result()
+func (g *Gateway) finished(e *dedupeEntry, id run.ID, out run.Outcome, err error) (any, error) {
 	if err == nil {
 		return g.settled(e, struct {
 			RunID   string      `json:"runId"`
 			Status  string      `json:"status"`
 			Summary string      `json:"summary"`
 			Result  run.Outcome `json:"result"`
-		}{string(r.ID()), protocol.StatusOK, "completed", out}, nil, true)
+		}{string(id), protocol.StatusOK, "completed", out}, nil, true)
 	}
 	text := errorText(err)
 	wire := unavailable(text)
-	payload, err := g.settled(e, protocol.AgentResult{RunID: string(r.ID()), Status: protocol.StatusError, Summary: text}, wire, true)
+	payload, err := g.settled(e, protocol.AgentResult{RunID: string(id), Status: protocol.StatusError, Summary: text}, wire, true)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +151,11 @@ func (g *Gateway) chatSend(ctx context.Context, q *request, p *protocol.ChatSend
 	key := g.settings().canonical(p.SessionKey)
 	q.conn.open.Store(&key)
 	return g.once(ctx, q, p.IdempotencyKey, func(e *dedupeEntry) (any, error) {
+		if prev, ok := g.cfg.Router.Previous(ledger.Chat, q.conn.owner, run.ID(p.IdempotencyKey)); ok {
+			return g.chatBefore(e, p.IdempotencyKey, prev)
+		}
 		live := g.runs.start(run.ID(p.IdempotencyKey), p.SessionKey, q.conn)
-		res, err := g.cfg.Router.Chat(ctx, router.ChatRequest{ChatSendParams: *p})
+		res, err := g.cfg.Router.Chat(ctx, router.ChatRequest{ChatSendParams: *p, Owner: q.conn.owner})
 		if err != nil || res.Stopped != nil {
 			g.runs.drop(live)
 			if err != nil {
@@ -155,6 +165,26 @@ func (g *Gateway) chatSend(ctx context.Context, q *request, p *protocol.ChatSend
 		}
 		return g.chatStarted(q, p, e, live, res)
 	})
+}
+
+// chatBefore answers a message that was accepted before, perhaps by an earlier
+// gateway.
+func (g *Gateway) chatBefore(e *dedupeEntry, id string, prev router.Previous) (any, error) {
+	result := protocol.ChatSendResult{RunID: id, Status: protocol.StatusOK}
+	switch {
+	case !prev.Ended:
+		result.Status = protocol.StatusInFlight
+		return result, nil
+	case prev.Err == nil:
+		return g.settled(e, result, nil, true)
+	}
+	result.Status, result.Summary = protocol.StatusError, errorText(prev.Err)
+	wire := unavailable(result.Summary)
+	payload, err := g.settled(e, result, wire, true)
+	if err != nil {
+		return nil, err
+	}
+	return nil, &failed{payload: payload, err: wire}
 }
 
 // chatStarted answers chat.send and sees to it that the message ends.

@@ -189,7 +189,7 @@ func (g *Gateway) sessionsCreate(ctx context.Context, q *request, p *protocol.Se
 func (g *Gateway) createAndSpeak(ctx context.Context, q *request, out protocol.SessionsCreateResult, message string) (any, error) {
 	p := protocol.ChatSendParams{SessionKey: out.Key, Message: message, IdempotencyKey: newID()}
 	live := g.runs.start(run.ID(p.IdempotencyKey), p.SessionKey, q.conn)
-	res, err := g.cfg.Router.Chat(ctx, router.ChatRequest{ChatSendParams: p})
+	res, err := g.cfg.Router.Chat(ctx, router.ChatRequest{ChatSendParams: p, Owner: q.conn.owner})
 	if err != nil || res.Stopped != nil {
 		g.runs.drop(live)
 		return out, err
