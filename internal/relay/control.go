@@ -77,11 +77,17 @@ func (c *call) flood(b bond) error {
 	if wait := c.limits.take("frame "+c.who.Kind+" "+b.ID, perNode, time.Minute); wait > 0 {
 		return limited(byo.CodeRateLimited, "too many frames in a minute", wait)
 	}
+	size := int(max(c.req.ContentLength, 0))
+	if wait := c.limits.takeSome("bytes "+c.who.Kind+" "+b.ID, size, messageBytes/c.nodes.count(), byo.EventsFor); wait > 0 {
+		return limited(byo.CodeRateLimited, "too much content in a day", wait)
+	}
 	return nil
 }
 
-// framesPerMinute leaves room for an answer that streams.
-const framesPerMinute = 1200
+const (
+	framesPerMinute = 1200      // leaves room for an answer that streams
+	messageBytes    = 256 << 20 // of each side, since they are kept for a day
+)
 
 // forward stores a frame for the other side and publishes it.
 func (c *call) forward(b bond, event, id string, e byo.Envelope, sum string) error {

@@ -22,6 +22,11 @@ func newLimiter(now func() time.Time) *limiter { return &limiter{now: now, m: ma
 
 // take uses one of n in window, or says how long to wait.
 func (l *limiter) take(name string, n int, window time.Duration) time.Duration {
+	return l.takeSome(name, 1, n, window)
+}
+
+// takeSome uses some of n in window.
+func (l *limiter) takeSome(name string, some, n int, window time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -36,10 +41,10 @@ func (l *limiter) take(name string, n int, window time.Duration) time.Duration {
 	rate := float64(n) / window.Seconds()
 	b.tokens = min(float64(n), b.tokens+now.Sub(b.at).Seconds()*rate)
 	b.at = now
-	if b.tokens < 1 {
-		return time.Duration((1-b.tokens)/rate*1e9) + time.Nanosecond
+	if missing := float64(some) - b.tokens; missing > 0 {
+		return time.Duration(missing/rate*1e9) + time.Nanosecond
 	}
-	b.tokens--
+	b.tokens -= float64(some)
 	return 0
 }
 

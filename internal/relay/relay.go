@@ -80,7 +80,9 @@ func New(cfg Config) (*Relay, error) {
 	}
 	cfg.OpenJobs = cmp.Or(cfg.OpenJobs, byo.MaxOpenJobs)
 	cfg.JobsPerMinute = cmp.Or(cfg.JobsPerMinute, byo.MaxJobsPerMinute)
-	cfg.Random = cmp.Or[io.Reader](cfg.Random, rand.Reader)
+	if cfg.Random == nil {
+		cfg.Random = rand.Reader
+	}
 	node, err := byo.NewID(cfg.Random)
 	if err != nil {
 		return nil, err
