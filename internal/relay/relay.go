@@ -89,7 +89,7 @@ func New(cfg Config) (*Relay, error) {
 	}
 	r := &Relay{
 		cfg: cfg, node: node, log: cfg.Log, now: cfg.Now, broker: cfg.Broker,
-		tracker: newTracker(),
+		tracker: newTracker(cfg.Now),
 		tokens:  newCache[token](cfg.Now), bonds: newCache[bond](cfg.Now), lives: newCache[int64](cfg.Now),
 		recent: newRecent(time.Now),
 		limits: newLimiter(cfg.Now), nodes: newNodes(time.Now),

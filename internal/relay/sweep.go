@@ -83,7 +83,7 @@ func (s *sweeper) release() {
 
 // jobs ends what is overdue and redelivers what nobody acknowledged.
 func (s *sweeper) jobs(ctx context.Context) {
-	now := millis(s.r.now())
+	now, acks := millis(s.r.now()), map[string]bool{}
 	for _, open := range s.r.tracker.openJobs("") {
 		var err error
 		switch {
@@ -92,7 +92,14 @@ func (s *sweeper) jobs(ctx context.Context) {
 		case now >= open.deadline:
 			err = s.expire(ctx, open)
 		case !open.acked && open.attempt <= byo.MaxRedeliveries && now-open.sent >= byo.AckWithin.Milliseconds():
-			err = s.redeliver(ctx, open)
+			ack, known := acks[open.integration]
+			if !known {
+				ack, err = s.acknowledges(ctx, open.integration)
+				acks[open.integration] = ack
+			}
+			if ack {
+				err = s.redeliver(ctx, open)
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			s.r.log.Error("a job was not swept", "integration", open.integration, "job", open.id, "err", err)
@@ -114,14 +121,17 @@ func (s *sweeper) expire(ctx context.Context, open openJob) error {
 	return s.r.publishResult(ctx, j)
 }
 
-// redeliver publishes a job again when its assistant said that it acknowledges
-// jobs and did not for a while.
+// acknowledges reports whether an assistant said that it acknowledges jobs, and has
+// a stream; without one the next stream brings every job again.
+func (s *sweeper) acknowledges(ctx context.Context, integration string) (bool, error) {
+	p, err := s.r.presence(ctx, integration)
+	return p.SupportsAck && s.r.connected(p), err
+}
+
+// redeliver publishes a job again that its assistant did not acknowledge for a
+// while.
 func (s *sweeper) redeliver(ctx context.Context, open openJob) error {
 	key := jobKey(open.integration, open.id)
-	p, err := s.r.presence(ctx, open.integration)
-	if err != nil || !p.SupportsAck || !s.r.connected(p) {
-		return err // without a stream the next one brings it
-	}
 	now := millis(s.r.now())
 	again := false
 	j, err := s.r.changeJob(ctx, open.integration, open.id, nil, func(j *job) error {

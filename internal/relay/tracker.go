@@ -14,6 +14,7 @@ import (
 // wait, and which assistants are alive. Every node has all of it, so that any
 // may sweep.
 type tracker struct {
+	now   func() time.Time
 	mu    sync.Mutex
 	last  uint64 // newest sequence number on the assistants' side
 	jobs  map[string]*openJob
@@ -39,8 +40,8 @@ type lifeline struct {
 	told string // liveness as the desktop knows it
 }
 
-func newTracker() *tracker {
-	return &tracker{jobs: map[string]*openJob{}, count: map[string]int{}, tests: map[string]openTest{}, lives: map[string]*lifeline{}}
+func newTracker(now func() time.Time) *tracker {
+	return &tracker{now: now, jobs: map[string]*openJob{}, count: map[string]int{}, tests: map[string]openTest{}, lives: map[string]*lifeline{}}
 }
 
 // assistant sees every event to an assistant.
@@ -88,7 +89,7 @@ func (t *tracker) put(integration, id string, deadline int64, attempt int) {
 		t.count[integration]++
 	}
 	if attempt > j.attempt {
-		j.attempt, j.sent = attempt, 0
+		j.attempt, j.sent = attempt, millis(t.now())
 	}
 }
 

@@ -157,7 +157,7 @@ func (b *Broker) embed(ctx context.Context, dir string) error {
 	b.lock = lock
 	s, err := server.NewServer(&server.Options{
 		ServerName: "stagewhisper-relay", DontListen: true, NoSigs: true, NoLog: true, NoSystemAccount: false,
-		JetStream: true, StoreDir: dir, MaxPayload: maxPayload,
+		JetStream: true, StoreDir: dir, SyncInterval: syncEvery, MaxPayload: maxPayload,
 	})
 	if err != nil {
 		return fmt.Errorf("make embedded broker: %w", err)
@@ -169,6 +169,9 @@ func (b *Broker) embed(ctx context.Context, dir string) error {
 	}
 	return nil
 }
+
+// syncEvery bounds what a crash of the machine, not of the process, can cost.
+const syncEvery = 10 * time.Second
 
 // maxPayload fits a completion with its head.
 const maxPayload = 1 << 20
