@@ -9,7 +9,7 @@ RACE := $(if $(shell command -v $${CC:-cc} 2>/dev/null),yes,)
 GOLANGCI    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all build test fmt vet lint gen check demo bench interop clean
+.PHONY: all build test fmt vet lint gen check demo bench interop kill clean
 
 all: fmt vet build test
 
@@ -53,6 +53,10 @@ demo: build
 # Start time, memory, requests a second and the cost of a run, of the real binary.
 bench: build
 	$(GO) run ./bench -bin $(BIN)
+
+# The gateway killed 300 times under load; the tests do it 40 times.
+kill:
+	KILLS=$${KILLS:-300} $(GO) test -count=1 -timeout 30m -v ./killtest
 
 # Programs of others against ours: the official client against the gateway, the
 # published StageWhisper plugins against relay and desktop. Downloads about

@@ -34,7 +34,7 @@ var floors = map[string]int{
 	"internal/plugin/stagewhisper": 4, "internal/relay/jetstream": 4,
 	"internal/tool/file": 4, "internal/tool/shell": 4,
 	"internal/gateway": 5, "internal/doctor": 5,
-	"bench": 6, "cmd/openclaw": 6, "cmd/stagewhisper": 6, "interop": 6, "internal/conformance": 6,
+	"bench": 6, "cmd/openclaw": 6, "cmd/stagewhisper": 6, "interop": 6, "internal/conformance": 6, "killtest": 6,
 }
 
 // pure packages import nothing of ours at all; client imports only protocol.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"openclaw/internal/config"
+	"openclaw/internal/disk"
 	"openclaw/internal/gateway"
 	"openclaw/internal/ledger"
 	"openclaw/internal/logs"
@@ -105,8 +107,19 @@ func (h *host) serve(ctx context.Context) error {
 	group.Go(func() error { return devices.Run(groupCtx) })
 	group.Go(func() error { return led.Run(groupCtx) })
 	group.Go(func() error { return gw.Run(groupCtx) })
+	group.Go(func() error { h.sweep(); return nil })
 	group.Go(func() error { return h.watchSignal(groupCtx, gw) })
 	return group.Wait()
+}
+
+// sweep removes what gateways that were killed have left unfinished. Another program
+// may be writing right now, so what is young stays.
+func (h *host) sweep() {
+	dirs, _ := filepath.Glob(h.paths.State("agents", "*", "sessions")) // the pattern is a good one
+	dirs = append(dirs, h.paths.StateDir, h.paths.State("devices"), h.paths.State("identity"), h.paths.State("credentials"))
+	if n := disk.Sweep(time.Now().Add(-10*time.Second), dirs...); n > 0 {
+		h.log.Info("removed files that a killed process had not finished", "files", n)
+	}
 }
 
 func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gateway.Gateway {
