@@ -292,6 +292,37 @@ func TestJobRequests(t *testing.T) {
 	}
 }
 
+// Section 2.5: the assistant may revoke too, also while its pairing is under way;
+// its open jobs are cancelled for the desktop.
+func TestAssistantRevokes(t *testing.T) {
+	n, clock := fixture(t, nil)
+	d := relaytest.NewDesktop(t, n)
+	a := d.Pair(n, byo.DuplexV2)
+	job := relaytest.NewJob(clock.Now(), time.Minute, 64)
+	d.Submit(n, a.ID, job)
+	events := d.Stream(n, "")
+	a.Must(n, 204, "DELETE", "/integrations/"+a.ID, nil, nil)
+	var v byo.IntegrationStatus
+	if events.NextOf(byo.EventIntegrationStatus, &v); v.IntegrationID != a.ID || v.Status != byo.HostDisabled {
+		t.Errorf("status = %+v, want disabled", v)
+	}
+	a.Fails(n, byo.CodeUnauthorized, "DELETE", "/integrations/"+a.ID, nil)
+	var list byo.Integrations
+	if d.Must(n, 200, "GET", "/integrations", nil, &list); len(list.Integrations) != 0 {
+		t.Errorf("list = %+v, want none", list)
+	}
+	s := d.StartPairing(n, byo.CodeStyleShort, byo.DuplexV2)
+	pending := relaytest.NewAssistant(t)
+	var done byo.PairCompleted
+	pending.Must(n, 200, "POST", "/pair/complete", relaytest.Claim(s.PairingCode, byo.DuplexV2), &done)
+	pending.ID, pending.Token = done.IntegrationID, string(done.RelayToken)
+	pending.Must(n, 204, "DELETE", "/integrations/"+pending.ID, nil, nil)
+	var p byo.PairState
+	if d.Must(n, 200, "GET", "/pair/"+s.PairingID, nil, &p); p.State != byo.PairRejected {
+		t.Errorf("state = %s, want rejected", p.State)
+	}
+}
+
 // Section 16.
 func TestLimits(t *testing.T) {
 	n, clock := fixture(t, nil)

@@ -119,7 +119,7 @@ func (r *Relay) Metrics() http.Handler { return r.metrics.handler }
 
 // Run does the duties of a node until ctx ends: it sweeps, keeps streams alive
 // and tells the other nodes that it is there. When it returns every stream is
-// closed and no goroutine is left; requests get 503 from then on.
+// closed and no goroutine is left; new streams get 503 from then on.
 func (r *Relay) Run(ctx context.Context) error {
 	defer r.close()
 	ctx, cancel := context.WithCancel(ctx)

@@ -259,6 +259,7 @@ func BenchmarkIdleStreams(b *testing.B) {
 				assistants = append(assistants, d.Pair(s.node, byo.DuplexV2))
 			}
 		}
+		before := settled(b)
 		var conns []net.Conn
 		for _, a := range assistants {
 			conn, err := net.Dial("tcp", s.addr)
@@ -274,12 +275,9 @@ func BenchmarkIdleStreams(b *testing.B) {
 			}
 			conns = append(conns, conn)
 		}
-		<-time.After(15 * time.Second) // until the server lets go of what it wrote during the preparations
-		for range 3 {
-			runtime.GC()
-		}
-		debug.FreeOSMemory()
-		b.ReportMetric(float64(rss(b))/(1<<20), "RSS-MB")
+		after := settled(b)
+		b.ReportMetric(float64(after)/(1<<20), "RSS-MB")
+		b.ReportMetric(float64(after-before)/1024/streams, "KB/stream")
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		b.ReportMetric(float64(m.HeapAlloc)/(1<<20), "heap-MB")
@@ -298,6 +296,16 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// settled is the resident memory when the storage has let go of what it wrote.
+func settled(b *testing.B) int {
+	<-time.After(12 * time.Second)
+	for range 3 {
+		runtime.GC()
+	}
+	debug.FreeOSMemory()
+	return rss(b)
 }
 
 func rss(b *testing.B) int {
