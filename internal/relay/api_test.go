@@ -195,7 +195,7 @@ func TestConstantAnswers(t *testing.T) {
 	a, other := d.Pair(n, byo.DuplexV2), foreign.Pair(n, byo.DuplexV2)
 	job := relaytest.NewJob(clock.Now(), time.Minute, 64)
 	foreign.Submit(n, other.ID, job)
-	text := func(e *byo.Error) string { return fmt.Sprint(*e) }
+	text := func(e byo.Error) string { return fmt.Sprint(e) }
 	for _, path := range []string{"/integrations/%s", "/reasoning-jobs/%s", "/pair/%s"} {
 		known := map[string]string{"/integrations/%s": other.ID, "/reasoning-jobs/%s": job.JobID, "/pair/%s": other.ID}[path]
 		unknown := text(d.Fails(n, byo.CodeNotFound, "GET", fmt.Sprintf(path, relaytest.UUID()), nil))

@@ -97,13 +97,14 @@ func (p *peer) Must(n *Node, want int, method, path string, body, into any) {
 }
 
 // Fails is Call for what has to be refused with that code.
-func (p *peer) Fails(n *Node, code, method, path string, body any) *byo.Error {
+func (p *peer) Fails(n *Node, code, method, path string, body any) byo.Error {
 	p.t.Helper()
 	status, e := p.Call(n, method, path, body, nil)
 	if e == nil || e.Code != code || status != byo.Status(code) {
 		p.t.Fatalf("%s %s = %d %v, want %d %s", method, path, status, e, byo.Status(code), code)
+		return byo.Error{}
 	}
-	return e
+	return *e
 }
 
 // NewAssistant is one that has not claimed anything.
@@ -261,7 +262,7 @@ type Stream struct {
 	Header http.Header
 	frames chan sse.Event
 	notes  chan string // comments
-	ended  chan error
+	ended  chan struct{}
 }
 
 // Open opens a stream; lastID may be empty.
@@ -298,15 +299,15 @@ func (p *peer) TryOpen(n *Node, path, lastID string) (*Stream, int, *byo.Error) 
 		return nil, res.StatusCode, &e.Error
 	}
 	s := &Stream{Patience: Wait, t: p.t, body: res.Body, Header: res.Header, frames: make(chan sse.Event, 4096),
-		notes: make(chan string, 4096), ended: make(chan error, 1)}
+		notes: make(chan string, 4096), ended: make(chan struct{})}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		r := sse.NewReader(res.Body, sse.Config{Comment: func(text []byte) { s.notes <- strings.TrimSpace(string(text)) }})
 		for {
 			ev, err := r.Next()
 			if err != nil {
-				s.ended <- err
 				close(s.frames)
+				close(s.ended)
 				return
 			}
 			s.frames <- ev

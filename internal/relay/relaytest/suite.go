@@ -95,6 +95,7 @@ func streamForm(t *testing.T, p *pair) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { _ = res.Body.Close() }()
 	for name, want := range map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
 	} {
@@ -248,7 +249,7 @@ func noContent(t *testing.T, p *pair) {
 	s := as.Stream(p.a, "")
 	jobs := "/integrations/" + as.ID + "/reasoning-jobs"
 	var answers strings.Builder
-	say := func(e *byo.Error) { fmt.Fprintf(&answers, "%s %s\n", e.Code, e.Message) }
+	say := func(e byo.Error) { fmt.Fprintf(&answers, "%s %s\n", e.Code, e.Message) }
 
 	plain := NewJob(p.clock.Now(), time.Minute, 64)
 	plain.Payload = byo.Payload{Raw: json.RawMessage(`{"user_prompt":"` + canary + `"}`)}
