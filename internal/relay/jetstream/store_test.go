@@ -2,6 +2,7 @@ package jetstream_test
 
 import (
 	"errors"
+	"os"
 	"testing"
 	"time"
 
@@ -66,6 +67,36 @@ func TestRestart(t *testing.T) {
 		t.Errorf("job = %s after %s, want only the late one", got, seen)
 	}
 	stop(b, n)
+}
+
+// SW-30: what was answered survives a kill of the process: it is in the files
+// without any goodbye.
+func TestKill(t *testing.T) {
+	dir, killed := t.TempDir(), t.TempDir()
+	clock, net := &relaytest.Clock{}, relaytest.NewNet()
+	n := net.Start(t, "a", relay.Config{Broker: open(t, jetstream.Config{Dir: dir}), Now: clock.Now, OpenRegistration: true})
+	d := relaytest.NewDesktop(t, n)
+	a := d.Pair(n, byo.DuplexV2)
+	var jobs []byo.JobRequest
+	for range 20 {
+		r := relaytest.NewJob(clock.Now(), 5*time.Minute, 1040)
+		d.Submit(n, a.ID, r)
+		jobs = append(jobs, r)
+	}
+	a.Must(n, 200, "POST", "/reasoning-jobs/"+jobs[0].JobID+"/complete", relaytest.Completed(jobs[0].JobID), nil)
+	if err := os.CopyFS(killed, os.DirFS(dir)); err != nil { // what a kill would leave
+		t.Fatal(err)
+	}
+	again := net.Start(t, "b", relay.Config{Broker: open(t, jetstream.Config{Dir: killed}), Now: clock.Now, OpenRegistration: true})
+	if got := d.State(again, jobs[0].JobID); got.Status != byo.JobCompleted {
+		t.Errorf("job = %s after a kill, want completed", got.Status)
+	}
+	s := a.Stream(again, "")
+	for _, want := range jobs[1:] {
+		if got, _ := s.NextJob(); got != want.JobID {
+			t.Errorf("job = %s after a kill, want %s", got, want.JobID)
+		}
+	}
 }
 
 // One folder has one relay.
