@@ -18,5 +18,8 @@
 //	go func() { err = r.Run(ctx) }()
 //	http.Serve(listener, r.Handler())
 //
+// To stop, call Drain, end the context of Run, then shut the HTTP server down: it
+// does not know the streams, whose connections the relay has taken over.
+//
 // The wire is package byo; operating a relay is described in docs/relay.md.
 package relay
