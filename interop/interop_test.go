@@ -39,6 +39,7 @@ type world struct {
 // TestOfficialClient drives our gateway with the client of the reference: GW
 // chapter 13, first row.
 func TestOfficialClient(t *testing.T) {
+	t.Parallel()
 	client, err := install(t.Context())
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ninterop: NOT RUN (%v)\n\n", err)
@@ -51,6 +52,9 @@ func TestOfficialClient(t *testing.T) {
 	t.Run("agent", w.agent)
 	t.Run("agent again", w.agentRemembers)
 	t.Run("sessions", w.sessions)
+	t.Run("logs", w.logs)
+	t.Run("config", w.configFile)
+	t.Run("devices", w.devices)
 	t.Run("wrong token", w.wrongToken)
 	t.Run("unknown method", w.unknownMethod)
 }

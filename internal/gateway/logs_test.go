@@ -117,3 +117,21 @@ func TestLogsTailMethod(t *testing.T) {
 		h.close()
 	})
 }
+
+// GW-120: the client and the page of the reference find message, level and room in our
+// lines.
+func TestLogLinesAsOthersRead(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{`{"time":"2026-01-02T03:04:05Z","level":"warn","message":"slow","subsystem":"gateway","conn":"x"}`,
+			`{"time":"2026-01-02T03:04:05Z","level":"warn","message":"slow","subsystem":"gateway","conn":"x","0":"slow","1":{"conn":"x"},"_meta":{"date":"2026-01-02T03:04:05Z","logLevelName":"WARN","name":"{\"subsystem\":\"gateway\"}"}}`},
+		{`{"level":"info","message":"m"}`, `{"level":"info","message":"m","0":"m","_meta":{"date":null,"logLevelName":"INFO"}}`},
+		{`{"0":"theirs","_meta":{"logLevelName":"INFO"}}`, `{"0":"theirs","_meta":{"logLevelName":"INFO"}}`},
+		{`{"message":3}`, `{"message":3}`},
+		{`plain text`, `plain text`},
+		{`{broken`, `{broken`},
+	} {
+		if got := asOthersRead(c.line); got != c.want {
+			t.Errorf("asOthersRead(%s)\n = %s\nwant %s", c.line, got, c.want)
+		}
+	}
+}

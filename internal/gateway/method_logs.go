@@ -110,7 +110,7 @@ func splitLog(out protocol.LogsTailResult, data []byte, start int64, limit int) 
 		out.Truncated = true
 	}
 	for i, line := range out.Lines {
-		out.Lines[i] = logs.Redact(line)
+		out.Lines[i] = asOthersRead(logs.Redact(line))
 	}
 	return out
 }
