@@ -37,7 +37,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !pages[e.Name()] {
+		if !pages[e.Name()] && !e.IsDir() { // the folder belongs to another program
 			t.Errorf("docs/commands/%s describes no command", e.Name())
 		}
 	}
