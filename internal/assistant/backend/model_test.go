@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"openclaw/byo"
@@ -23,11 +25,35 @@ import (
 // apis are the two wires with the path of each.
 var apis = map[string]func(backend.Endpoint) backend.API{"openai-chat": backend.NewChat, "openresponses": backend.NewResponses}
 
+// sent is what a server was asked.
+type sent struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (s *sent) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bodies = nil
+}
+
+func (s *sent) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.bodies, "\n")
+}
+
 // server is a model server, and what it was sent.
-func server(t *testing.T, cfg mockllm.Config) (*httptest.Server, *bytes.Buffer) {
-	record := new(bytes.Buffer)
-	cfg.Record = record
-	s := httptest.NewServer(mockllm.New(cfg))
+func server(t *testing.T, cfg mockllm.Config) (*httptest.Server, *sent) {
+	record, model := new(sent), mockllm.New(cfg)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		record.mu.Lock()
+		record.bodies = append(record.bodies, string(body))
+		record.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		model.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	return s, record
 }
@@ -75,8 +101,8 @@ func TestModelTurns(t *testing.T) {
 				t.Fatalf("the second turn says %s, %v", got, err)
 			}
 			sent := record.String()
-			for _, want := range []string{"[Context: A pilot trial ends.]", "say the tide is high", "the tide is high", "say and now it is low", `\"stream\":true`} {
-				if !strings.Contains(sent, strings.ReplaceAll(want, `\"`, `"`)) {
+			for _, want := range []string{"[Context: A pilot trial ends.]", "say the tide is high", "the tide is high", "say and now it is low", `"stream":true`} {
+				if !strings.Contains(sent, want) {
 					t.Errorf("the server was not sent %q: %s", want, sent)
 				}
 			}
@@ -147,7 +173,7 @@ func TestModelErrors(t *testing.T) {
 			if _, _, err = said(t, m, chat("t-1", "error 400")); !errors.As(err, &told) || !strings.Contains(told.Text, "refuses the request") {
 				t.Errorf("a refused request gives %v", err)
 			}
-			if n := strings.Count(record.String(), "\n"); n != 1 {
+			if n := strings.Count(record.String(), "error 400"); n != 1 {
 				t.Errorf("a refused request was sent %d times", n)
 			}
 			if got, _, err := said(t, m, chat("t-2", "flaky 1 503 ;; say at last")); err != nil || got != "[at last]" {
