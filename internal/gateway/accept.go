@@ -94,5 +94,5 @@ func (g *Gateway) depart(c *conn) {
 	if c.version >= protocol.Version4 {
 		g.runs.chat4.Add(-1)
 	}
-	g.log.Info("disconnected", "conn", c.id)
+	g.log.Debug("disconnected", "conn", c.id)
 }

@@ -52,7 +52,7 @@ func (g *Gateway) dispatch(ctx context.Context, c *conn, data []byte) {
 		return
 	}
 	if payload, ok := g.quick(c, &req); ok {
-		g.reply(c, req.ID, payload, nil)
+		c.answer(g.response(c, req.ID, payload, nil))
 		return
 	}
 	select {
@@ -145,6 +145,11 @@ func (g *Gateway) scopeOf(name string, version int) scope {
 
 // reply queues a response. A nil payload is left out.
 func (g *Gateway) reply(c *conn, id string, payload any, err error) {
+	c.out.send(g.response(c, id, payload, err))
+}
+
+// response encodes an answer.
+func (g *Gateway) response(c *conn, id string, payload any, err error) []byte {
 	var wire *protocol.Error
 	if err != nil {
 		wire = g.wireError(err, c.grants.admin)
@@ -161,7 +166,7 @@ func (g *Gateway) reply(c *conn, id string, payload any, err error) {
 		g.log.Error("response not encoded", "conn", c.id, "err", encodeErr)
 		data, _ = encodeResponse(id, nil, errInternal)
 	}
-	c.out.send(data)
+	return data
 }
 
 func encodePayload(payload any) ([]byte, error) {
