@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,19 +34,21 @@ type world struct {
 	rng    *rand.Rand // of the test's goroutine only
 	bin    string
 	state  string
+	temp   string // with the instance lock
 	config map[string]any
 	port   int
 	calls  *recorder
 	model  *mockllm.Server
 
-	mu       sync.Mutex
-	runs     map[string]*accepted // by idempotency key
-	labels   map[string]written   // by session key
-	colour   written
-	devices  []*device.Identity
-	tokens   map[string]protocol.Secret // by device
-	serial   int
-	baseHash string
+	mu      sync.Mutex
+	runs    map[string]*accepted // by idempotency key
+	labels  map[string]written   // by session key
+	colour  written
+	devices []*device.Identity
+	rotated []*device.Identity         // whose tokens are rotated
+	tokens  map[string]protocol.Secret // by device
+	serial  int
+	acks    map[string]int // acknowledged things, by kind
 }
 
 // accepted is a run that the gateway has acknowledged.
@@ -86,7 +89,8 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return r.data.Write(p)
 }
 
-// P6, P7, P12, and the whole of kill safety: GW-036, RT-016, RT-032.
+// P6, P7, RT-016: what was acknowledged before a kill is there after it, each accepted
+// run has one end, and no lock of a dead process is in the way.
 func TestKills(t *testing.T) {
 	kills, seed := 40, uint64(time.Now().UnixNano())
 	if n, err := strconv.Atoi(os.Getenv("KILLS")); err == nil {
@@ -108,13 +112,18 @@ func TestKills(t *testing.T) {
 	w.check(kills)
 	w.stop(p)
 	w.litter()
-	t.Logf("%d runs accepted, %d sessions, %d devices", len(w.runs), len(w.labels), len(w.tokens))
+	t.Logf("acknowledged: %v", w.acks)
+	for _, kind := range []string{"chat", "agent", "config", "label", "pair", "rotate"} {
+		if w.acks[kind] < kills/4 {
+			t.Errorf("only %d of kind %s were acknowledged in %d rounds: the load tests nothing", w.acks[kind], kind, kills)
+		}
+	}
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
 	dir := t.TempDir()
-	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 0)), bin: filepath.Join(dir, "openclaw"), state: filepath.Join(dir, "state"), port: freePort(t),
-		calls: &recorder{}, runs: map[string]*accepted{}, labels: map[string]written{}, tokens: map[string]protocol.Secret{}}
+	w := &world{t: t, rng: rand.New(rand.NewPCG(seed, 0)), bin: filepath.Join(dir, "openclaw"), state: filepath.Join(dir, "state"), temp: t.TempDir(), port: freePort(t),
+		calls: &recorder{}, runs: map[string]*accepted{}, labels: map[string]written{}, tokens: map[string]protocol.Secret{}, acks: map[string]int{}}
 	build := exec.Command("go", "build", "-o", w.bin, "../cmd/openclaw")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -144,6 +153,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		}
 		w.devices = append(w.devices, id)
 	}
+	w.rotated, w.devices = w.devices[:2], w.devices[2:]
 	return w
 }
 
@@ -171,12 +181,17 @@ type process struct {
 	output *bytes.Buffer
 }
 
+func (w *world) command() *exec.Cmd {
+	cmd := exec.Command(w.bin, "gateway")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.state, "TMPDIR=" + w.temp, "OPENCLAW_STATE_DIR=" + w.state}
+	return cmd
+}
+
 // start starts the gateway and waits until it answers: no lock of an earlier life may
 // stop it.
 func (w *world) start() *process {
 	w.t.Helper()
-	p := &process{cmd: exec.Command(w.bin, "gateway"), output: &bytes.Buffer{}}
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.state, "TMPDIR=" + w.t.TempDir(), "OPENCLAW_STATE_DIR=" + w.state}
+	p := &process{cmd: w.command(), output: &bytes.Buffer{}}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	if err := p.cmd.Start(); err != nil {
 		w.t.Fatal(err)
@@ -232,16 +247,22 @@ func (h *held) Delete(string) error                          { return nil }
 
 // round runs the load, kills the gateway in the middle of it and checks what is left.
 func (w *world) round(n int) {
+	if n%4 == 3 {
+		w.killEarly()
+	}
 	p := w.start()
 	w.check(n)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	seeds := w.rng.Uint64()
-	for i, work := range []func(context.Context, *rand.Rand, int) error{w.chat, w.chat, w.agent, w.agent, w.configure, w.label, w.pair} {
+	for i, work := range []func(context.Context, *rand.Rand, int) error{w.chat, w.chat, w.agent, w.agent, w.configure, w.label, w.pair, w.rotate} {
 		rng := rand.New(rand.NewPCG(seeds, uint64(i)))
 		group.Go(func() {
 			for ctx.Err() == nil {
-				if work(ctx, rng, n) != nil {
+				if err := work(ctx, rng, n); err != nil {
+					if refused := (*protocol.Error)(nil); errors.As(err, &refused) {
+						w.t.Errorf("round %d: an ordinary request was refused: %v", n, err)
+					}
 					return // the gateway is gone
 				}
 			}
@@ -251,6 +272,19 @@ func (w *world) round(n int) {
 	w.kill(p)
 	cancel()
 	group.Wait()
+	w.readable()
+}
+
+// killEarly starts a gateway and kills it before or while it takes over what the last
+// one has left.
+func (w *world) killEarly() {
+	cmd := w.command()
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	<-time.After(time.Duration(w.rng.IntN(40)) * time.Millisecond)
+	cmd.Process.Kill()
+	cmd.Wait()
 	w.readable()
 }
 
@@ -268,6 +302,7 @@ func (w *world) note(a *accepted) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.runs[a.key] = a
+	w.acks[a.method]++
 }
 
 // chat sends messages on one connection until it breaks.
@@ -283,7 +318,7 @@ func (w *world) chat(ctx context.Context, rng *rand.Rand, round int) error {
 		var got protocol.ChatSendResult
 		err := c.Call(ctx, protocol.MethodChatSend, protocol.ChatSendParams{SessionKey: a.session, Message: "say reply to " + a.marker, IdempotencyKey: a.key}, &got)
 		if err != nil {
-			return broken(c, err)
+			return err
 		}
 		w.note(a)
 		if rng.IntN(3) > 0 {
@@ -291,7 +326,7 @@ func (w *world) chat(ctx context.Context, rng *rand.Rand, round int) error {
 			// the end of the message.
 			var end protocol.AgentWaitResult
 			if err := c.Call(ctx, protocol.MethodAgentWait, protocol.AgentWaitParams{RunID: a.key}, &end); err != nil {
-				return broken(c, err)
+				return err
 			}
 		}
 	}
@@ -314,27 +349,18 @@ func (w *world) agent(ctx context.Context, rng *rand.Rand, round int) error {
 		}
 		var got protocol.AgentAccepted
 		if err := c.Call(ctx, protocol.MethodAgent, protocol.AgentParams{SessionKey: a.session, Message: message, IdempotencyKey: a.key}, &got); err != nil {
-			return broken(c, err)
+			return err
 		}
 		w.note(a)
 		if rng.IntN(3) > 0 {
 			var end protocol.AgentWaitResult
 			if err := c.Call(ctx, protocol.MethodAgentWait, protocol.AgentWaitParams{RunID: a.key}, &end); err != nil {
-				return broken(c, err)
+				return err
 			}
 			w.settle(a, end.Status)
 		}
 	}
 	return nil
-}
-
-// broken tells the end of a connection from a refusal, which is a fault.
-func broken(c *client.Client, err error) error {
-	var refused *protocol.Error
-	if errors.As(err, &refused) && !strings.Contains(refused.Message, "shutting down") {
-		return fmt.Errorf("refused: %w", err)
-	}
-	return err
 }
 
 func (w *world) settle(a *accepted, status string) {
@@ -368,6 +394,7 @@ func (w *world) configure(ctx context.Context, rng *rand.Rand, _ int) error {
 		}
 		w.mu.Lock()
 		w.colour = written{sure: colour}
+		w.acks["config"]++
 		w.mu.Unlock()
 		<-time.After(time.Duration(rng.IntN(10)) * time.Millisecond)
 	}
@@ -393,6 +420,7 @@ func (w *world) label(ctx context.Context, rng *rand.Rand, _ int) error {
 		}
 		w.mu.Lock()
 		w.labels[key] = written{sure: label}
+		w.acks["label"]++
 		w.mu.Unlock()
 		<-time.After(time.Duration(rng.IntN(10)) * time.Millisecond)
 	}
@@ -411,7 +439,31 @@ func (w *world) pair(_ context.Context, rng *rand.Rand, _ int) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.tokens[id.DeviceID()] = a.DeviceToken
+		w.acks["pair"]++
 	}
+	return nil
+}
+
+// rotate has the gateway change a device's token; both the old and the new one are
+// in doubt until that is acknowledged.
+func (w *world) rotate(ctx context.Context, rng *rand.Rand, _ int) error {
+	id := w.rotated[rng.IntN(len(w.rotated))]
+	c, err := w.dial(id, "")
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	w.mu.Lock()
+	delete(w.tokens, id.DeviceID())
+	w.mu.Unlock()
+	var got struct{ Token protocol.Secret }
+	if err := c.Call(ctx, protocol.MethodDeviceTokenRotate, map[string]any{"deviceId": id.DeviceID(), "role": "operator"}, &got); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tokens[id.DeviceID()] = got.Token
+	w.acks["rotate"]++
 	return nil
 }
 
@@ -438,7 +490,7 @@ func (w *world) check(round int) {
 		w.colour = written{sure: got}
 	}
 	w.checkLabels(ctx, c)
-	for _, id := range w.devices {
+	for _, id := range slices.Concat(w.devices, w.rotated) {
 		if secret := w.tokens[id.DeviceID()]; secret != "" && round%5 == 0 {
 			d, err := w.dial(id, secret)
 			if err != nil {
@@ -531,6 +583,9 @@ func (w *world) checkTranscripts(ctx context.Context, c *client.Client, round in
 	for _, a := range w.runs {
 		if a.round != round-1 {
 			continue
+		}
+		if n := strings.Count(texts[a.session+" user"], "reply to "+a.marker); n > 1 || n == 0 && a.ended == protocol.StatusOK {
+			t.Errorf("run %s ended with %s and its session has its message %d times", a.key, a.ended, n)
 		}
 		if n := strings.Count(texts[a.session+" answer"], "reply to "+a.marker); n > 1 || n == 0 && a.ended == protocol.StatusOK {
 			t.Errorf("run %s ended with %s and its session has %d answers", a.key, a.ended, n)
