@@ -19,7 +19,22 @@ type emitter struct {
 	seq     int
 	started time.Time
 	ended   bool
+	draft   draft
 }
+
+// draft is the assistant's message that is being streamed. Each of its events carries
+// the whole text so far, so a long one must not have an event for every few letters:
+// that would be the square of its length in bytes.
+type draft struct {
+	text, held string    // so far; what of it no event has told yet
+	told       time.Time // when the last event was sent
+}
+
+const (
+	shortDraft = 16 << 10 // bytes; up to it every piece is told as it comes
+	draftShare = 32       // of a longer one this part may wait …
+	draftWait  = 150 * time.Millisecond
+)
 
 func newEmitter(req run.Request, send func(run.Event), now func() time.Time) *emitter {
 	return &emitter{send: send, now: now, base: run.Event{
@@ -31,6 +46,12 @@ func newEmitter(req run.Request, send func(run.Event), now func() time.Time) *em
 func (e *emitter) emit(stream run.Stream, fill func(ev *run.Event)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.tell()
+	e.put(stream, fill)
+}
+
+// put sends an event; the caller holds mu.
+func (e *emitter) put(stream run.Stream, fill func(ev *run.Event)) {
 	if e.ended {
 		return
 	}
@@ -53,10 +74,30 @@ func (e *emitter) start() {
 	})
 }
 
+// assistant tells that the message has grown by delta to text.
 func (e *emitter) assistant(text, delta string) {
-	e.emit(run.StreamAssistant, func(ev *run.Event) {
-		ev.Assistant = &run.Assistant{Text: text, Delta: delta}
-	})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d := &e.draft
+	if len(text) != len(d.text)+len(delta) {
+		e.tell() // another message, or one that was cleaned up
+	}
+	d.text, d.held = text, d.held+delta
+	if len(text) > shortDraft && len(d.held) < len(text)/draftShare && e.now().Sub(d.told) < draftWait {
+		return
+	}
+	e.tell()
+}
+
+// tell sends what of the draft is held back; the caller holds mu.
+func (e *emitter) tell() {
+	d := &e.draft
+	if d.held == "" {
+		return
+	}
+	text, delta := d.text, d.held
+	d.held, d.told = "", e.now()
+	e.put(run.StreamAssistant, func(ev *run.Event) { ev.Assistant = &run.Assistant{Text: text, Delta: delta} })
 }
 
 func (e *emitter) tool(t run.Tool) {
