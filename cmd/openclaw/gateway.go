@@ -102,11 +102,11 @@ func (p *program) runGateway(cmd *cobra.Command, f *runFlags) error {
 			return err
 		}
 	}
-	file := config.Open(config.Options{Paths: p.paths, Env: os.Getenv, Version: version, AllowLastGood: f.allowLastGood})
-	snap := file.Snapshot()
-	if !snap.Valid {
-		return p.invalidConfig(snap)
+	file, err := p.startable(ctx, f)
+	if err != nil || file == nil {
+		return err
 	}
+	snap := file.Snapshot()
 	log, err := p.openLog(snap.Config, p.io.Err, f.verbose)
 	if err != nil {
 		return err

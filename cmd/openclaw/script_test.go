@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -37,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"mockllm": cmdMockLLM,
 			"port":    cmdPort,
 			"ready":   cmdReady,
+			"fetch":   cmdFetch,
 			"busy":    cmdBusy,
 			"json":    cmdJSON,
 			"until":   cmdUntil,
@@ -414,4 +416,30 @@ func (w *textWatcher) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
+}
+
+// cmdFetch waits until a URL answers, checks the status and puts the body into the
+// file "fetched".
+func cmdFetch(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: fetch URL status")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		resp, err := http.Get(args[0])
+		if err == nil {
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			ts.Check(err)
+			ts.Check(os.WriteFile(ts.MkAbs("fetched"), body, 0o600))
+			if got := strconv.Itoa(resp.StatusCode); got != args[1] {
+				ts.Fatalf("%s answers %s, want %s: %s", args[0], got, args[1], body)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s does not answer: %v", args[0], err)
+		}
+		<-time.After(20 * time.Millisecond)
+	}
 }
