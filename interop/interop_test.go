@@ -36,8 +36,7 @@ type world struct {
 	model  *mockllm.Server
 }
 
-// TestOfficialClient drives our gateway with the client of the reference: GW
-// chapter 13, first row.
+// GW-160: the client of the reference drives our gateway.
 func TestOfficialClient(t *testing.T) {
 	t.Parallel()
 	client, err := install(t.Context())

@@ -92,7 +92,7 @@ func basics(t *testing.T, got map[string]any, version float64) {
 	}
 }
 
-// GW-160: openclaw-node 0.14.0 speaks protocol 4.
+// GW-163: openclaw-node 0.14.0 speaks protocol 4.
 func TestLibraryProtocol4(t *testing.T) {
 	l, ok := installLibrary(t, "0.14.0", "node-client-0.14")
 	if !ok {

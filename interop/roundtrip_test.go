@@ -189,7 +189,7 @@ func (h *house) refuses(cmd *exec.Cmd) {
 	waitGateway(cmd, exited)
 	select {
 	case err := <-exited:
-		if err == nil || !strings.Contains(output.String(), "already running") {
+		if err == nil || !strings.Contains(output.String(), "lock timeout after 5000ms") {
 			h.t.Errorf("beside another gateway %s ends with %v, want an error that says so:\n%s", cmd.Path, err, tail(output.Bytes()))
 		}
 	case <-time.After(90 * time.Second):
@@ -227,6 +227,58 @@ func (h *house) sessions(c *client.Client) string {
 	return strings.Join(list, "\n")
 }
 
+// devicesOf returns the paired devices with their roles and scopes, sorted.
+func (h *house) devicesOf(c *client.Client) string {
+	h.t.Helper()
+	var got struct {
+		Paired []struct {
+			DeviceID, PublicKey string
+			Roles, Scopes       []string
+			CreatedAtMs         int64
+		}
+	}
+	if err := c.Call(h.t.Context(), protocol.MethodDevicePairList, map[string]any{}, &got); err != nil {
+		h.t.Fatal(err)
+	}
+	var list []string
+	for _, d := range got.Paired {
+		slices.Sort(d.Scopes)
+		list = append(list, fmt.Sprint(d))
+	}
+	slices.Sort(list)
+	return strings.Join(list, "\n")
+}
+
+// transcripts returns every line of every transcript, without those that a later
+// process may add to.
+func (h *house) transcripts() map[string]string {
+	h.t.Helper()
+	files, err := filepath.Glob(filepath.Join(h.state, "agents", "main", "sessions", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		h.t.Fatalf("no transcripts (%v)", err)
+	}
+	all := map[string]string{}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		all[path] = string(data)
+	}
+	return all
+}
+
+// grown checks that every transcript still begins with what it had.
+func (h *house) grown(before map[string]string) {
+	h.t.Helper()
+	now := h.transcripts()
+	for path, was := range before {
+		if !strings.HasPrefix(now[path], was) {
+			h.t.Errorf("%s has lost or changed lines", filepath.Base(path))
+		}
+	}
+}
+
 // said returns who said what in a session.
 func (h *house) said(c *client.Client, session string) string {
 	h.t.Helper()
@@ -259,7 +311,7 @@ func (h *house) said(c *client.Client, session string) string {
 	return strings.Join(list, " | ")
 }
 
-// GW-163 and the way back: a folder of the reference opens in ours with everything in
+// The state both ways, GW-036: a folder of the reference opens in ours with everything in
 // it, and after our runs the reference opens it again with nothing lost. Neither starts
 // beside the other, and a killed one does not keep the other out.
 func TestStateRoundTrip(t *testing.T) {
@@ -296,7 +348,8 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	paired := dialGateway(t, h.port, id, token)
 	secret := string(paired.Hello().Auth.DeviceToken)
-	before, said := h.sessions(c), h.said(c, "agent:main:main")
+	before, said, other := h.sessions(c), h.said(c, "agent:main:main"), h.said(c, "agent:main:other")
+	devices, lines := h.devicesOf(c), h.transcripts()
 	h.refuses(h.ours())
 	stop(syscall.SIGKILL) // without a word
 
@@ -307,6 +360,12 @@ func TestStateRoundTrip(t *testing.T) {
 	}
 	if got := h.said(c, "agent:main:main"); got != said || !strings.Contains(got, "assistant one") {
 		t.Errorf("ours has the conversation %q, want %q", got, said)
+	}
+	if got := h.said(c, "agent:main:other"); got != other {
+		t.Errorf("ours has the conversation %q, want %q", got, other)
+	}
+	if got := h.devicesOf(c); got != devices {
+		t.Errorf("ours has the devices\n%s\nwant\n%s", got, devices)
 	}
 	dialGateway(t, h.port, id, secret).Close()
 	h.turn(c, "agent:main:main", "three")
@@ -330,7 +389,9 @@ func TestStateRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	secondSecret := string(dialGateway(t, h.port, second, token).Hello().Auth.DeviceToken)
-	after, said := h.sessions(c), h.said(c, "agent:main:main")
+	h.grown(lines)
+	after, said, added := h.sessions(c), h.said(c, "agent:main:main"), h.said(c, "agent:main:new")
+	devices, lines = h.devicesOf(c), h.transcripts()
 	h.refuses(h.reference())
 	stop(syscall.SIGKILL)
 
@@ -342,6 +403,15 @@ func TestStateRoundTrip(t *testing.T) {
 	if got := h.said(c, "agent:main:main"); got != said || !strings.Contains(got, "assistant one") || !strings.Contains(got, "assistant three") {
 		t.Errorf("back in the reference the conversation is %q, want %q", got, said)
 	}
+	for session, want := range map[string]string{"agent:main:other": other, "agent:main:new": added} {
+		if got := h.said(c, session); got != want {
+			t.Errorf("back in the reference %s is %q, want %q", session, got, want)
+		}
+	}
+	if got := h.devicesOf(c); got != devices {
+		t.Errorf("back in the reference the devices are\n%s\nwant\n%s", got, devices)
+	}
+	h.grown(lines)
 	if got := colour(t, c); got != "#000002" {
 		t.Errorf("back in the reference the colour is %q", got)
 	}
