@@ -13,6 +13,9 @@ import (
 // docs/commands/stagewhisper.
 var commands = []func(*program) *cobra.Command{
 	relayCommand,
+	desktopCommand,
+	assistantCommand,
+	providersCommand,
 }
 
 // rootCommand builds the command tree.
