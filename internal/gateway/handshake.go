@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"openclaw/internal/schema"
 	"openclaw/protocol"
@@ -294,7 +295,7 @@ func (g *Gateway) admit(gr *greeting) *refusal {
 	}
 	g.recheckDevice(c)
 	g.log.Info("connected", "conn", c.id, "client", c.client.ID, "mode", c.client.Mode, "role", gr.role,
-		"scopes", c.scopes, "protocol", c.version, "auth", string(c.auth), "device", c.deviceID)
+		"scopes", strings.Join(c.scopes, " "), "protocol", c.version, "auth", string(c.auth), "device", c.deviceID)
 	g.state.trigger(wishPresence | wishHealth)
 	return nil
 }
