@@ -15,6 +15,7 @@ all: fmt vet build test
 
 build:
 	$(GO) build -trimpath -ldflags "-s -w" -o $(BIN) ./cmd/openclaw
+	$(GO) build -trimpath -ldflags "-s -w" -o bin/stagewhisper ./cmd/stagewhisper
 
 # Everything, shuffled, with the race detector where it can run.
 test:
@@ -46,9 +47,11 @@ gen:
 check: gen
 	git diff --exit-code
 
-# One agent turn against a throw-away gateway with the built-in offline model.
+# One agent turn against a throw-away gateway with the built-in offline model, then a
+# call on all three sides of StageWhisper.
 demo: build
 	$(BIN) demo
+	bin/stagewhisper demo
 
 # Start time, memory, requests a second and the cost of a run, of the real binary.
 bench: build

@@ -16,6 +16,7 @@ var commands = []func(*program) *cobra.Command{
 	desktopCommand,
 	assistantCommand,
 	providersCommand,
+	demoCommand,
 }
 
 // rootCommand builds the command tree.

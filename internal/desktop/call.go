@@ -356,7 +356,7 @@ func (d *Desk) Analyse(ctx context.Context, session string, about CallRequest) (
 	if err := json.Unmarshal(r.Result, &a); err != nil {
 		return nil, r, err
 	}
-	d.hub.tell(Event{Kind: EventAnalysis, Session: session, Tab: TabInsights, Result: r.Result})
+	d.hub.tell(Event{Kind: EventAnalysis, Session: session, Tab: TabInsights, Result: r.Result, JobID: r.JobID, TookMS: float64(r.Took.Microseconds()) / 1000})
 	return &a, r, nil
 }
 
@@ -381,7 +381,7 @@ func (d *Desk) Summarise(ctx context.Context, session string) (*byo.SessionSumma
 	if err := json.Unmarshal(r.Result, &s); err != nil {
 		return nil, err
 	}
-	d.hub.tell(Event{Kind: EventAnalysis, Session: session, Tab: TabChat, Result: r.Result})
+	d.hub.tell(Event{Kind: EventAnalysis, Session: session, Tab: TabChat, Result: r.Result, JobID: r.JobID, TookMS: float64(r.Took.Microseconds()) / 1000})
 	return &s, nil
 }
 

@@ -32,6 +32,9 @@ type Event struct {
 	Assistant *Assistant      `json:"assistant,omitempty"`
 	Pairing   *PairingStep    `json:"pairing,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
+	// Of an analysis over a relay: its job, and how long that took.
+	JobID  string  `json:"job_id,omitempty"`
+	TookMS float64 `json:"took_ms,omitempty"`
 }
 
 // hub passes events on; a watcher that is too slow loses the oldest.

@@ -223,11 +223,13 @@ func (r *receiver) settled(session string) {
 	b := r.busy[session]
 	delete(r.busy, session)
 	r.mu.Unlock()
-	if b == nil {
+	id, insights := byo.SplitSession(session)
+	if b == nil && !insights {
 		return
 	}
-	b.timer.Stop()
-	id, insights := byo.SplitSession(session)
+	if b != nil { // a call waits for the end of an insight turn, shown or not
+		b.timer.Stop()
+	}
 	ev := Event{Kind: EventIdle, Session: id, Tab: TabChat}
 	if insights {
 		ev.Tab = TabInsights
