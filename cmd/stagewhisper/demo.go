@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"crypto/tls"
 	_ "embed"
 	"encoding/base64"
 	"encoding/hex"
@@ -20,11 +20,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"openclaw/byo"
 	"openclaw/internal/desktop"
 	"openclaw/internal/relay"
-	"openclaw/internal/relay/jetstream"
 	"openclaw/internal/relayclient"
 )
 
@@ -75,7 +75,7 @@ type demo struct {
 	*stage
 	speed float64
 	api   string
-	relay *process
+	seen  *recorder
 	desk  *desk
 	id    string // of the assistant
 
@@ -101,9 +101,7 @@ func (d *demo) run(ctx context.Context) error {
 	if err = errors.Join(err, stop()); err != nil {
 		return err
 	}
-	if err := d.compare(ctx, list); err != nil {
-		return err
-	}
+	d.compare(list)
 	return d.conclude(began)
 }
 
@@ -117,19 +115,12 @@ func (d *demo) raise(ctx context.Context) (stop func() error, err error) {
 		}
 		return errors.Join(errs...)
 	}
-	port, err := freePort()
+	at := time.Now()
+	end, err := d.startRelay(ctx)
 	if err != nil {
 		return stop, err
 	}
-	d.api = fmt.Sprintf("http://127.0.0.1:%d", port)
-	at := time.Now()
-	if d.relay, err = d.start("relay", "--bind", strings.TrimPrefix(d.api, "http://"), "--registration", "open", "--data", d.path("relay"), "--log", d.path("relay.log"), "--log-level", "debug", "--drain", "0s"); err != nil {
-		return stop, err
-	}
-	ends = append(ends, func() error { return d.relay.stop(os.Interrupt) })
-	if err := d.relay.until(ctx, "the relay", func() bool { return answers(d.api + "/readyz") }); err != nil {
-		return stop, err
-	}
+	ends = append(ends, end)
 	d.say("relay      ready on %s after %s", d.api, time.Since(at).Round(time.Millisecond))
 	if d.desk, err = d.p.startDesk(ctx, desktop.Config{Dir: d.path("desktop")}, "127.0.0.1:0"); err != nil {
 		return stop, err
@@ -151,6 +142,75 @@ func (d *demo) raise(ctx context.Context) (stop func() error, err error) {
 	})
 	d.say("assistant  answers through the relay, %d ms there and back", way.RoundTripMS)
 	return stop, err
+}
+
+// startRelay runs a relay as the relay command does, and notes what it stores.
+func (d *demo) startRelay(ctx context.Context) (end func() error, err error) {
+	f := relayFlags{Bind: "127.0.0.1:0", storeFlags: storeFlags{Data: d.path("relay")}, Registration: registerOpen, log: logFlags{file: d.path("relay.log"), level: "debug"}}
+	cfg, err := f.config(d.p)
+	if err != nil {
+		return nil, err
+	}
+	log, closeLog, err := d.p.logger(f.log)
+	if err != nil {
+		return nil, err
+	}
+	n := &node{flags: &f, log: log, tls: &tls.Config{}}
+	if n.listener, err = listen("--bind", f.Bind); err != nil {
+		return nil, errors.Join(err, closeLog())
+	}
+	d.api = "http://" + n.listener.Addr().String()
+	broker, err := f.open(ctx, log)
+	if err != nil {
+		return nil, errors.Join(err, closeLog())
+	}
+	d.seen = &recorder{Broker: broker, rows: map[string][]entry{}}
+	cfg.Broker, cfg.Log = d.seen, log
+	if n.relay, err = relay.New(cfg); err != nil {
+		return nil, errors.Join(err, broker.Close(), closeLog())
+	}
+	run, cancel := context.WithCancel(ctx)
+	var work errgroup.Group
+	work.Go(func() error { return n.run(run) })
+	return func() error {
+		cancel()
+		return errors.Join(work.Wait(), broker.Close(), closeLog())
+	}, nil
+}
+
+// entry is all that can be told about something the relay stored.
+type entry struct {
+	id   string
+	size int
+	at   time.Time
+}
+
+// recorder notes the writes into the tables of a relay.
+type recorder struct {
+	relay.Broker
+
+	mu   sync.Mutex
+	rows map[string][]entry // jobs by id, frames under "frames"
+}
+
+// Put implements relay.Store.
+func (r *recorder) Put(ctx context.Context, b relay.Bucket, key string, value []byte, revision uint64) (uint64, error) {
+	rev, err := r.Broker.Put(ctx, b, key, value, revision)
+	if err == nil && (b == relay.Jobs || b == relay.Messages) {
+		_, id, _ := strings.Cut(key, ".")
+		under := id
+		if b == relay.Messages {
+			under = "frames"
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.rows[under] = append(r.rows[under], entry{id, len(value), time.Now()})
+	}
+	return rev, err
+}
+
+func (e entry) String() string {
+	return fmt.Sprintf("%s  %s  %d bytes", e.at.Format("15:04:05.000"), e.id, e.size)
 }
 
 // pair carries the long code from the desktop to the assistant.
@@ -255,45 +315,39 @@ func (d *demo) messages(ctx context.Context) ([]desktop.Message, error) {
 }
 
 // compare prints what each side has of the same work.
-func (d *demo) compare(ctx context.Context, list []desktop.Message) error {
-	b, err := jetstream.Open(ctx, jetstream.Config{Dir: d.path("relay", "store")})
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	jobs, err := stored(ctx, b, relay.Jobs)
-	if err != nil {
-		return err
-	}
-	frames, err := stored(ctx, b, relay.Messages)
-	if err != nil {
-		return err
-	}
-	d.say("\n%-*s | %s", demoColumn, "WHAT THE DESKTOP KNOWS", "WHAT THE RELAY HAS STORED")
-	d.say("%s-+-%s", strings.Repeat("-", demoColumn), strings.Repeat("-", 52))
+func (d *demo) compare(list []desktop.Message) {
+	d.seen.mu.Lock()
+	defer d.seen.mu.Unlock()
+	d.say("\n%-*s | %s", demoColumn, "WHAT THE DESKTOP KNOWS", "WHAT THE RELAY STORED (the largest write of each)")
+	d.say("%s-+-%s", strings.Repeat("-", demoColumn), strings.Repeat("-", 66))
 	for _, e := range d.found {
-		d.row(known(&e), jobs[e.JobID])
-	}
-	rest := slices.Sorted(func(yield func(string) bool) {
-		for id := range frames {
-			if !yield(id) {
-				return
-			}
+		right := "nothing"
+		if all := d.seen.rows[e.JobID]; len(all) > 0 {
+			right = slices.MaxFunc(all, func(a, b entry) int { return a.size - b.size }).String()
 		}
-	})
+		d.row(known(&e), right)
+	}
+	frames := d.seen.rows["frames"]
 	for _, m := range list {
 		if m.Tab == desktop.TabChat {
-			entry := ""
-			if len(rest) > 0 {
-				entry, rest = frames[rest[0]], rest[1:]
-			}
-			d.row(m.Role+": "+m.Content, entry)
+			d.row(m.Role+": "+m.Content, nearest(frames, m))
 		}
 	}
-	for _, id := range rest {
-		d.row("(a sign of work, or a new key)", frames[id])
+	d.row("(typing and other signs of work)", fmt.Sprintf("%d sealed frames in all", len(frames)))
+}
+
+// nearest is the frame of a message: the last one that way before it changed last.
+func nearest(frames []entry, m desktop.Message) string {
+	way, found := "in.", "nothing"
+	if m.Role == desktop.RoleAssistant {
+		way = "out."
 	}
-	return nil
+	for _, f := range frames {
+		if strings.HasPrefix(f.id, way) && (found == "nothing" || !f.at.After(m.UpdatedAt)) {
+			found = f.String()
+		}
+	}
+	return found
 }
 
 // known is an analysis in one line.
@@ -317,22 +371,7 @@ func (d *demo) row(left, right string) {
 	if len(r) > demoColumn {
 		r = append(r[:demoColumn-1], '…')
 	}
-	d.say("%-*s | %s", demoColumn, string(r), cmp.Or(right, "nothing any more"))
-}
-
-// stored lists a table by the last part of the key: ids, sizes and times are all that
-// can be told about an entry.
-func stored(ctx context.Context, b *jetstream.Broker, bucket relay.Bucket) (map[string]string, error) {
-	list, err := b.List(ctx, bucket, "")
-	if err != nil {
-		return nil, err
-	}
-	rows := map[string]string{}
-	for _, e := range list {
-		_, id, _ := strings.Cut(e.Key, ".")
-		rows[id] = fmt.Sprintf("%s %6d bytes, entry %d", id, len(e.Value), e.Revision)
-	}
-	return rows, nil
+	d.say("%-*s | %s", demoColumn, string(r), right)
 }
 
 // conclude prints the numbers and looks for words of the call at the relay.
