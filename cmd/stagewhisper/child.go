@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"openclaw/internal/cli"
+	"openclaw/internal/disk"
 	"openclaw/internal/relayclient"
 )
 
@@ -32,8 +34,8 @@ func (p *program) newStage(name string) (*stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	dir, err := os.MkdirTemp("", "stagewhisper-"+name+"-")
-	if err != nil {
+	dir := filepath.Join(os.TempDir(), "stagewhisper-"+name+"-"+strings.ToLower(rand.Text()[:8]))
+	if err := disk.MkdirAll(dir); err != nil {
 		return nil, cli.Hint(fmt.Errorf("make a throw-away folder: %w", err), "set TMPDIR to a folder you may write to")
 	}
 	return &stage{p: p, bin: bin, dir: dir}, nil
