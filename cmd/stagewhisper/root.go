@@ -17,6 +17,7 @@ var commands = []func(*program) *cobra.Command{
 	assistantCommand,
 	providersCommand,
 	demoCommand,
+	simCommand,
 }
 
 // rootCommand builds the command tree.
