@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,6 +38,7 @@ func TestScripts(t *testing.T) {
 			"mode":  cmdMode,
 			"grab":  cmdGrab,
 			"model": cmdModel,
+			"build": cmdBuild,
 		},
 	})
 }
@@ -221,4 +223,16 @@ func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
 	server := httptest.NewServer(mockllm.New(cfg))
 	ts.Defer(server.Close)
 	ts.Setenv("MODEL_URL", server.URL+"/v1")
+}
+
+// cmdBuild builds another program of this module.
+//
+//	build openclaw/cmd/openclaw $WORK/openclaw
+func cmdBuild(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: build package file")
+	}
+	if out, err := exec.Command("go", "build", "-o", args[1], args[0]).CombinedOutput(); err != nil {
+		ts.Fatalf("build %s: %v\n%s", args[0], err, out)
+	}
 }
