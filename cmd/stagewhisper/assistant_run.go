@@ -178,17 +178,21 @@ func (s *service) think(ctx context.Context, dir, provider string) (assistant.Ag
 // others.
 func (s *service) relay(ctx context.Context, name string, pairing *assistant.Pairing) error {
 	dir := filepath.Join(s.parent, name)
+	ctx, cancel := context.WithCancel(ctx) // what thinks for a pairing ends with it
 	agent, err := s.think(ctx, dir, pairing.ProviderKind)
 	if err != nil {
+		cancel()
 		return err
 	}
 	client, err := assistant.OpenClient(assistant.ClientConfig{Dir: dir, Agent: agent, Version: version, Transport: s.flags.kind, HTTP: relayclient.NewHTTP(s.flags.pin), Log: s.log.With("integration", name)})
 	if err != nil {
+		cancel()
 		return err
 	}
 	s.started[name] = true
 	s.log.Info("answering over a relay", "integration", name, "relay", pairing.APIBaseURL, "backend", s.flags.kind)
 	s.group.Go(func() error {
+		defer cancel()
 		err := client.Run(ctx)
 		if errors.Is(err, relayclient.ErrRevoked) || relayclient.Gone(err) {
 			s.log.Warn("the desktop has ended the pairing", "integration", name)
@@ -254,20 +258,24 @@ func (s *service) direct(ctx context.Context) error {
 
 // ingress starts the listener's server and its conversation.
 func (s *service) ingress(ctx context.Context, dir string, l net.Listener, lock *disk.FileLock, token func() byo.Secret) error {
+	ctx, cancel := context.WithCancel(ctx)
 	agent, err := s.think(ctx, dir, "")
 	if err != nil {
+		cancel()
 		return err
 	}
 	hosts := append(fields(s.p.env("STAGEWHISPER_ALLOW_INGRESS_HOSTS")), s.flags.hosts...)
 	callbacks := assistant.Callbacks{Allowed: append(fields(s.p.env("STAGEWHISPER_ALLOW_CALLBACK_URLS")), s.flags.callbacks...), RemoteIngress: len(hosts) > 0}.Dial(guard.Dialer{})
 	talk, err := assistant.OpenTalk(assistant.TalkConfig{Path: filepath.Join(dir, "talk.jsonl"), Agent: agent, Courier: callbacks.Deliver, Log: s.log})
 	if err != nil {
+		cancel()
 		return err
 	}
 	server := &http.Server{Handler: assistant.NewIngress(assistant.IngressConfig{Token: token, Talk: talk, Callbacks: callbacks, Hosts: hosts, Version: version, Log: s.log}),
 		ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	s.group.Go(func() error { return cleanEnd(server.Serve(l)) })
 	s.group.Go(func() error {
+		defer cancel()
 		err := talk.Run(ctx)
 		server.Close()
 		return errors.Join(err, lock.Unlock())
