@@ -30,6 +30,7 @@ type direct struct {
 	URL   string     `json:"url"`
 	Token byo.Secret `json:"token"`
 	Label string     `json:"label,omitempty"`
+	Kind  string     `json:"provider_kind,omitempty"`
 	Port  int        `json:"port"`
 }
 
@@ -65,6 +66,11 @@ stays the same until --new-token or unpair.`,
 			}
 			if d.Port < 1024 || d.Port > 65535 {
 				return cli.Fail(fmt.Sprintf("--port %d: want 1024 to 65535", d.Port))
+			}
+			if d.Kind != "" {
+				if err := byo.CheckProviderKind(d.Kind); err != nil {
+					return cli.Hint(fmt.Errorf("--provider-kind: %w", err), "list those that are known: stagewhisper providers")
+				}
 			}
 			d.URL = cmp.Or(d.URL, "http://127.0.0.1:"+strconv.Itoa(d.Port))
 			if d.URL, err = byo.NormalizeURL(d.URL); err != nil {
@@ -105,6 +111,7 @@ stays the same until --new-token or unpair.`,
 	fl.StringVar(&d.URL, "url", "", "address under which the desktop reaches this assistant (default http://127.0.0.1:PORT)")
 	fl.IntVar(&d.Port, "port", directPort, "port of the listener")
 	fl.StringVar(&d.Label, "label", "", "name of the assistant as the desktop shows it")
+	fl.StringVar(&d.Kind, "provider-kind", "", "kind of assistant: openclaw, hermes or a name of your own")
 	fl.BoolVar(&fresh, "new-token", false, "make a new token; desktops paired before are out")
 	return cmd
 }

@@ -248,7 +248,7 @@ func (s *service) direct(ctx context.Context) error {
 		}
 		return "" // unpaired: nobody gets in
 	}
-	if err := s.ingress(ctx, dir, l, lock, token); err != nil {
+	if err := s.ingress(ctx, dir, d.Kind, l, lock, token); err != nil {
 		return errors.Join(err, l.Close(), lock.Unlock())
 	}
 	s.started[directFolder] = true
@@ -257,9 +257,9 @@ func (s *service) direct(ctx context.Context) error {
 }
 
 // ingress starts the listener's server and its conversation.
-func (s *service) ingress(ctx context.Context, dir string, l net.Listener, lock *disk.FileLock, token func() byo.Secret) error {
+func (s *service) ingress(ctx context.Context, dir, kind string, l net.Listener, lock *disk.FileLock, token func() byo.Secret) error {
 	ctx, cancel := context.WithCancel(ctx)
-	agent, err := s.think(ctx, dir, "")
+	agent, err := s.think(ctx, dir, kind)
 	if err != nil {
 		cancel()
 		return err

@@ -72,7 +72,7 @@ func assistantStatusCommand(p *program) *cobra.Command {
 			if json {
 				out := map[string]any{"pairings": rows}
 				if listener != nil {
-					out["direct"] = map[string]any{"url": listener.URL, "label": listener.Label, "running": inUse(filepath.Join(parent, directFolder))}
+					out["direct"] = map[string]any{"url": listener.URL, "label": listener.Label, "provider_kind": listener.Kind, "running": inUse(filepath.Join(parent, directFolder))}
 				}
 				return p.io.JSON(out)
 			}
@@ -84,7 +84,7 @@ func assistantStatusCommand(p *program) *cobra.Command {
 				t.Row(r.ID, r.Label, r.ProviderKind, r.Verified, yesNo(r.Running), r.Relay)
 			}
 			if listener != nil {
-				t.Row(directFolder, listener.Label, "", "token", yesNo(inUse(filepath.Join(parent, directFolder))), listener.URL)
+				t.Row(directFolder, listener.Label, listener.Kind, "token", yesNo(inUse(filepath.Join(parent, directFolder))), listener.URL)
 			}
 			return t.Write(p.io.Out)
 		},

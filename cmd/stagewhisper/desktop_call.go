@@ -215,7 +215,7 @@ func settled(ctx context.Context, quiet <-chan struct{}, limit time.Duration) {
 func (p *program) found(e *desktop.Event, session string, heard chan<- struct{}) {
 	switch {
 	case e.Kind == desktop.EventBadge && e.Session == session:
-		p.io.Say("no insight: %s", e.Text)
+		p.io.Say("no insight: %s", plain(e.Text))
 	case e.Kind == desktop.EventMessage && e.Message != nil && e.Message.SessionID == session && e.Message.Tab == desktop.TabInsights && e.Message.Role == desktop.RoleAssistant:
 		p.printMessage(e.Message)
 	default:
@@ -259,10 +259,10 @@ func desktopSummaryCommand(p *program) *cobra.Command {
 }
 
 func printSummary(out io.Writer, s *byo.SessionSummary) {
-	fmt.Fprintln(out, s.Summary)
+	fmt.Fprintln(out, plain(s.Summary))
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
-			fmt.Fprintf(out, "\n%s\n- %s\n", title, strings.Join(lines, "\n- "))
+			fmt.Fprintf(out, "\n%s\n- %s\n", title, plain(strings.Join(lines, "\n- ")))
 		}
 	}
 	section("Key points", s.KeyPoints)

@@ -157,12 +157,12 @@ func (p *program) describe(a *desktop.Assistant) error {
 	if err != nil || profile == nil {
 		return err
 	}
-	fmt.Fprintf(p.io.Out, "\n%s\n", profile.RawDescription)
+	fmt.Fprintf(p.io.Out, "\n%s\n", plain(profile.RawDescription))
 	for _, s := range profile.Skills {
-		fmt.Fprintf(p.io.Out, "- %s: %s\n", s.Name, s.Description)
+		fmt.Fprintf(p.io.Out, "- %s: %s\n", plain(s.Name), plain(s.Description))
 	}
 	if len(profile.Models) > 0 {
-		fmt.Fprintf(p.io.Out, "Models: %s\n", strings.Join(profile.Models, ", "))
+		fmt.Fprintf(p.io.Out, "Models: %s\n", plain(strings.Join(profile.Models, ", ")))
 	}
 	return nil
 }

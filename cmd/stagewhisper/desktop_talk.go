@@ -90,22 +90,22 @@ func (p *program) say(ctx context.Context, d *desk, assistant, session, text str
 		switch {
 		case e.Kind == desktop.EventTyping && e.Session == session && e.Tab != desktop.TabInsights:
 			if p.io.ErrTTY {
-				p.io.Say("… %s", e.Text)
+				p.io.Say("… %s", plain(e.Text))
 			}
 		case e.Kind == desktop.EventIdle && e.Session == session && e.Tab != desktop.TabInsights:
 			return !answered
 		case e.Kind != desktop.EventMessage || e.Message == nil || e.Message.SessionID != session || e.Message.Tab != desktop.TabChat:
 		case e.Message.Role == desktop.RoleUser && e.Message.Status == desktop.MessageFailed:
-			failed = cli.Fail("the assistant does not take the message: " + e.Message.ErrorMessage)
+			failed = cli.Fail("the assistant does not take the message: " + plain(e.Message.ErrorMessage))
 			return false
 		case e.Message.Role == desktop.RoleUser && e.Message.Status == desktop.MessageUnanswered:
 			return false
 		case e.Message.Role == desktop.RoleAssistant && e.Message.Status == desktop.MessageErrored:
-			failed = cli.Fail(fmt.Sprintf("%s (%s)", e.Message.ErrorMessage, e.Message.ErrorCode))
+			failed = cli.Fail(plain(fmt.Sprintf("%s (%s)", e.Message.ErrorMessage, e.Message.ErrorCode)))
 			return false
 		case e.Message.Role == desktop.RoleAssistant:
 			answered = true
-			fmt.Fprintln(p.io.Out, e.Message.Content)
+			fmt.Fprintln(p.io.Out, plain(e.Message.Content))
 			quiet.Reset(settles)
 		}
 		return true
@@ -166,5 +166,5 @@ func (p *program) printMessage(m *desktop.Message) {
 	if m.ErrorCode != "" {
 		text = m.ErrorMessage + " (" + m.ErrorCode + ")"
 	}
-	fmt.Fprintf(p.io.Out, "%s  %-9s %s\n", m.CreatedAt.Local().Format("15:04:05"), who, text)
+	fmt.Fprintf(p.io.Out, "%s  %-9s %s\n", m.CreatedAt.Local().Format("15:04:05"), plain(who), plain(text))
 }
