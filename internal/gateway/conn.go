@@ -58,10 +58,6 @@ type conn struct {
 	originOK, browser bool
 	tailscale         tailscaleClaim
 
-	// writing is held by who takes from out and writes to the socket.
-	writing sync.Mutex
-	answers []frame // room for the reader's own writes
-
 	slots  chan struct{} // one per running request
 	parked atomic.Int32
 	// open is the canonical key of the session that the client last named; see
@@ -184,54 +180,23 @@ func (c *conn) write() error {
 	var batch []frame
 	for range c.out.wake {
 		var bye *farewell
-		var err error
-		if batch, bye, err = c.writeQueued(batch); err != nil {
-			c.out.close(farewell{abrupt: true})
-			return c.close(farewell{abrupt: true}, err)
+		batch, bye = c.out.take(batch)
+		for len(batch) > 0 {
+			if err := c.writeBatch(batch); err != nil {
+				c.out.close(farewell{abrupt: true})
+				return c.close(farewell{abrupt: true}, err)
+			}
+			clear(batch)
+			if cap(batch) > keptFrames {
+				batch = nil // a burst is over; do not keep its room
+			}
+			batch, bye = c.out.take(batch)
 		}
 		if bye != nil {
 			return c.close(*bye, nil)
 		}
 	}
 	return nil
-}
-
-// writeQueued writes until nothing is queued. It returns the batch for the next time
-// and how the connection is to end, if it is.
-func (c *conn) writeQueued(batch []frame) ([]frame, *farewell, error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	batch, bye := c.out.take(batch)
-	for len(batch) > 0 {
-		if err := c.writeBatch(batch); err != nil {
-			return nil, nil, err
-		}
-		clear(batch)
-		if cap(batch) > keptFrames {
-			batch = nil // a burst is over; do not keep its room
-		}
-		batch, bye = c.out.take(batch)
-	}
-	return batch, bye, nil
-}
-
-// answer sends a whole message from the reader's goroutine. When nobody is writing it
-// does so at once, which spares the writer's waking up.
-func (c *conn) answer(data []byte) {
-	if !c.writing.TryLock() {
-		c.out.send(data)
-		return
-	}
-	defer c.writing.Unlock()
-	c.out.put(data)
-	batch, _ := c.out.take(c.answers)
-	if err := c.writeBatch(batch); err != nil {
-		c.out.close(farewell{abrupt: true}) // the writer ends the connection
-	}
-	clear(batch)
-	if c.answers = batch; cap(batch) > keptFrames {
-		c.answers = nil
-	}
 }
 
 // writeBatch writes frames with as few system calls as they allow.

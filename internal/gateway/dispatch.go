@@ -52,7 +52,7 @@ func (g *Gateway) dispatch(ctx context.Context, c *conn, data []byte) {
 		return
 	}
 	if payload, ok := g.quick(c, &req); ok {
-		c.answer(g.response(c, req.ID, payload, nil))
+		g.reply(c, req.ID, payload, nil)
 		return
 	}
 	select {
@@ -145,11 +145,6 @@ func (g *Gateway) scopeOf(name string, version int) scope {
 
 // reply queues a response. A nil payload is left out.
 func (g *Gateway) reply(c *conn, id string, payload any, err error) {
-	c.out.send(g.response(c, id, payload, err))
-}
-
-// response encodes an answer.
-func (g *Gateway) response(c *conn, id string, payload any, err error) []byte {
 	var wire *protocol.Error
 	if err != nil {
 		wire = g.wireError(err, c.grants.admin)
@@ -166,7 +161,7 @@ func (g *Gateway) response(c *conn, id string, payload any, err error) []byte {
 		g.log.Error("response not encoded", "conn", c.id, "err", encodeErr)
 		data, _ = encodeResponse(id, nil, errInternal)
 	}
-	return data
+	c.out.send(data)
 }
 
 func encodePayload(payload any) ([]byte, error) {

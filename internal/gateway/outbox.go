@@ -61,8 +61,8 @@ func (f frame) size() int {
 
 // outbox holds what is still to be written to one connection. Broadcasts are
 // bounded by bytes (see docs/protocol.md#slow-consumers); responses are not, the
-// limit on concurrent requests bounds them. Only who holds conn.writing takes from
-// it.
+// limit on concurrent requests bounds them. The writer of the connection is the
+// only one to take from it.
 type outbox struct {
 	wake chan struct{} // capacity 1: something changed
 
@@ -104,17 +104,6 @@ func (o *outbox) send(data []byte) {
 		return
 	}
 	o.push(frame{data: data})
-}
-
-// put is send for who is going to write at once: it wakes nobody.
-func (o *outbox) put(data []byte) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.closing == nil {
-		f := frame{data: data}
-		o.queue = append(o.queue, f)
-		o.bytes += f.size()
-	}
 }
 
 // broadcast queues e under the next seq. It reports false when the connection
