@@ -60,7 +60,7 @@ func agentCommand(p *program) *cobra.Command {
 	fl.BoolVar(&f.deliver, "deliver", false, "also deliver the reply")
 	fl.BoolVar(&f.json, "json", false, "print only the final response, as JSON")
 	fl.Int64Var(&f.seconds, "timeout", 600, "seconds the turn may take, 0 for no limit (default: the configured one, 600)")
-	fl.Lookup("timeout").DefValue = "" // the text above says it
+	fl.Lookup("timeout").DefValue = "0" // is not shown: the text above says it
 	return cmd
 }
 

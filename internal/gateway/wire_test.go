@@ -81,8 +81,8 @@ func parseArchive(text string) *archive {
 	ar := &archive{files: map[string]string{}}
 	into := ""
 	for line := range strings.Lines(text) {
-		name, ok := strings.CutPrefix(strings.TrimSpace(line), "-- ")
-		if name, ok = strings.CutSuffix(name, " --"); ok {
+		name, _ := strings.CutPrefix(strings.TrimSpace(line), "-- ")
+		if name, ok := strings.CutSuffix(name, " --"); ok {
 			into = name
 			ar.set(into, "")
 			continue
