@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// unfinished is the name of a file that [Replace] had not renamed yet.
-var unfinished = regexp.MustCompile(`^\..+\.jsonl?(\.[a-z.]*)?[0-9]{6,}$`)
+// unfinished is the name of a file that [Replace] or [Lock] had not renamed yet.
+var unfinished = regexp.MustCompile(`^\.(.+\.jsonl?(\.[a-z.]*)?|(.+\.)?lock\.)[0-9]{6,}$`)
 
 // Sweep removes what writers that were killed have left in the folders: the temporary
-// files of [Replace] for JSON files that nobody has touched since before. It returns
+// files of [Replace] for JSON files, and of [Lock], that nobody has touched since before. It returns
 // how many it removed. Folders that cannot be read are left alone.
 func Sweep(before time.Time, dirs ...string) (removed int) {
 	for _, dir := range dirs {

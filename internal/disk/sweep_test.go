@@ -25,7 +25,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{".sessions.json123456789", ".openclaw.json.bak2077405276", ".openclaw.json.bak.1987654321", ".t.jsonl1234567"} {
+	for _, name := range []string{".sessions.json123456789", ".openclaw.json.bak2077405276", ".openclaw.json.bak.1987654321", ".t.jsonl1234567", ".lock.2611248526", ".0f.jsonl.lock.1706040914"} {
 		write(name, old)
 	}
 	for _, name := range []string{"sessions.json", "sessions.json123456789", ".sessions.json", ".env", ".json1", ".notes123456789", "openclaw.json.bak.1"} {
@@ -38,8 +38,8 @@ func TestSweep(t *testing.T) {
 	if err := os.Symlink("sessions.json", filepath.Join(dir, ".l.json123456789")); err != nil {
 		t.Fatal(err)
 	}
-	if n := disk.Sweep(time.Now().Add(-time.Minute), dir, filepath.Join(dir, "missing")); n != 4 {
-		t.Errorf("Sweep removed %d files, want 4", n)
+	if n := disk.Sweep(time.Now().Add(-time.Minute), dir, filepath.Join(dir, "missing")); n != 6 {
+		t.Errorf("Sweep removed %d files, want 6", n)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -60,6 +60,9 @@ type conn struct {
 
 	slots  chan struct{} // one per running request
 	parked atomic.Int32
+	// spared counts requests whose answer must go out before a change that they make
+	// may close this connection.
+	spared atomic.Int32
 	// open is the canonical key of the session that the client last named; see
 	// the tool-status cap.
 	open atomic.Pointer[string]

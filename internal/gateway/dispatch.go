@@ -20,6 +20,7 @@ type request struct {
 	method string
 	params json.RawMessage
 	slot   func() // gives the slot among the running requests back; at most once
+	after  func() // to be done when the answer is queued; nil for nothing
 	parked bool
 }
 
@@ -67,6 +68,9 @@ func (g *Gateway) dispatch(ctx context.Context, c *conn, data []byte) {
 		payload, err := g.call(ctx, q)
 		if _, said := payload.(silence); !said || err != nil {
 			g.reply(c, q.id, payload, err)
+		}
+		if q.after != nil {
+			q.after()
 		}
 	})
 }

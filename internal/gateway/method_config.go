@@ -27,6 +27,7 @@ func (g *Gateway) configGet(context.Context, *request, *protocol.NoParams) (any,
 }
 
 func (g *Gateway) configSet(ctx context.Context, q *request, p *protocol.ConfigSetParams) (any, error) {
+	g.spare(q)
 	snap, err := g.cfg.Settings.Set(ctx, p.Raw, p.BaseHash)
 	if err != nil {
 		return nil, err
@@ -67,10 +68,20 @@ func issues(list []config.Issue) []protocol.ConfigIssue {
 func (g *Gateway) Reload() {
 	s := g.settings().secrets
 	g.hub.each(func(c *conn) {
-		if !s.stillOpen(c) {
+		if !s.stillOpen(c) && c.spared.Load() == 0 {
 			c.finish(farewell{code: protocol.CloseRevoked, reason: "gateway credentials changed"})
 		}
 	})
+}
+
+// spare keeps the connection of q open until its answer is queued, whatever q does to
+// the secret by which it came in.
+func (g *Gateway) spare(q *request) {
+	q.conn.spared.Add(1)
+	q.after = func() {
+		q.conn.spared.Add(-1)
+		g.Reload()
+	}
 }
 
 // stillOpen reports whether c could come in again with the shared secret, or the

@@ -22,6 +22,7 @@ func (g *Gateway) changeConfig(ctx context.Context, q *request, p protocol.Confi
 	write func(ctx context.Context, raw, baseHash string) (*config.Snapshot, error)) (any, error) {
 	// The owner of the file hears of the change as well and may ask for a restart
 	// of its own, before ours is planned.
+	g.spare(q)
 	release := g.restarts.hold()
 	defer release()
 	snap, err := write(ctx, p.Raw, p.BaseHash)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -88,4 +89,31 @@ func TestReloadDuringHandshake(t *testing.T) {
 			t.Errorf("closed with %d, want 4001", code)
 		}
 	})
+}
+
+// GW-045: who changes the secret hears that it is done, and only then has to come in
+// again like everybody else.
+func TestChangerHearsTheAnswer(t *testing.T) {
+	for _, method := range []string{protocol.MethodConfigSet, protocol.MethodConfigPatch, protocol.MethodConfigApply} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t, "")
+				c := h.connect(dialer{}, client("cli", "cli"))
+				other := h.connect(dialer{}, client("cli", "cli"))
+				var snap protocol.ConfigGetResult
+				if f := c.call(protocol.MethodConfigGet, nil); json.Unmarshal(f.Payload, &snap) != nil {
+					t.Fatalf("config.get = %+v", f)
+				}
+				f := c.call(method, object{"raw": `{gateway: {mode: "local", auth: {token: "another-secret-0123"}}}`, "baseHash": snap.Hash})
+				if !f.OK {
+					t.Errorf("the answer to the change is %+v", f.Error)
+				}
+				for _, conn := range []*wsClient{c, other} {
+					if code, _ := conn.closed(); code != protocol.CloseRevoked {
+						t.Errorf("closed with %d, want 4001", code)
+					}
+				}
+			})
+		})
+	}
 }
