@@ -38,21 +38,23 @@ func fateOf(was ledger.Accepted, msgs []turn.Message) (fate, []turn.Message) {
 	if i < 0 {
 		return fate{kind: fateAbsent}, msgs
 	}
-	f, rest := fate{kind: fateOpen, began: time.UnixMilli(msgs[i].Timestamp)}, msgs[i+1:]
-	for _, m := range rest {
+	// What stands before it may belong to a run that was accepted later and began
+	// earlier.
+	f, left := fate{kind: fateOpen, began: time.UnixMilli(msgs[i].Timestamp)}, slices.Concat(msgs[:i], msgs[i+1:])
+	for _, m := range msgs[i+1:] {
 		if m.Role != turn.RoleAssistant {
 			continue
 		}
 		switch {
 		case m.StopReason == turn.StopInjected && (m.Text() == noteDuring || m.Text() == noteBefore):
 			f.kind = fateNoted
-			return f, rest
+			return f, left
 		case (m.StopReason == turn.StopEnd || m.StopReason == turn.StopLength) && len(m.ToolCalls()) == 0:
 			f.kind, f.answer = fateAnswered, m
-			return f, rest
+			return f, left
 		}
 	}
-	return f, rest
+	return f, left
 }
 
 // asks reports whether a user message is the one with this text. What a full queue

@@ -71,4 +71,15 @@ func TestFateOf(t *testing.T) {
 	if fmt.Sprint(kinds) != fmt.Sprint([]fateKind{fateAnswered, fateOpen, fateAbsent}) {
 		t.Errorf("fates = %v", kinds)
 	}
+	// A run that was accepted later may have begun earlier: neither loses its message.
+	msgs = []turn.Message{user("second", 3), says("two", turn.StopEnd), user("first", 4)}
+	kinds = nil
+	for _, text := range []string{"first", "second"} {
+		var f fate
+		f, msgs = fateOf(ledger.Accepted{At: at, Request: run.Request{Prompt: text}}, msgs)
+		kinds = append(kinds, f.kind)
+	}
+	if fmt.Sprint(kinds) != fmt.Sprint([]fateKind{fateOpen, fateAnswered}) {
+		t.Errorf("fates out of order = %v", kinds)
+	}
 }
