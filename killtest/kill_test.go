@@ -571,6 +571,7 @@ func (w *world) checkTranscripts(ctx context.Context, c *client.Client, round in
 			switch msg.Role {
 			case "user":
 				users.Write(msg.Content)
+				users.WriteByte('\n')
 			case "assistant":
 				for _, block := range blocks(msg.Content) {
 					answers.WriteString(block)
@@ -586,6 +587,7 @@ func (w *world) checkTranscripts(ctx context.Context, c *client.Client, round in
 		}
 		if n := strings.Count(texts[a.session+" user"], "reply to "+a.marker); n > 1 || n == 0 && a.ended == protocol.StatusOK {
 			t.Errorf("run %s ended with %s and its session has its message %d times", a.key, a.ended, n)
+			t.Logf("messages of the users there: %s", texts[a.session+" user"])
 		}
 		if n := strings.Count(texts[a.session+" answer"], "reply to "+a.marker); n > 1 || n == 0 && a.ended == protocol.StatusOK {
 			t.Errorf("run %s ended with %s and its session has %d answers", a.key, a.ended, n)

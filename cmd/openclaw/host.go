@@ -116,7 +116,7 @@ func (h *host) serve(ctx context.Context) error {
 // may be writing right now, so what is young stays.
 func (h *host) sweep() {
 	dirs, _ := filepath.Glob(h.paths.State("agents", "*", "sessions")) // the pattern is a good one
-	runs, _ := filepath.Glob(h.paths.State("runs", "*")) // likewise
+	runs, _ := filepath.Glob(h.paths.State("runs", "*"))               // likewise
 	dirs = append(append(dirs, runs...), h.paths.StateDir, h.paths.State("runs"), h.paths.State("devices"), h.paths.State("identity"), h.paths.State("credentials"))
 	if n := disk.Sweep(time.Now().Add(-10*time.Second), dirs...); n > 0 {
 		h.log.Info("removed files that a killed process had not finished", "files", n)
