@@ -85,6 +85,18 @@ func (r *relay) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, w := io.Pipe()
 		r.stream, r.streams = w, r.streams+1
 		context.AfterFunc(req.Context(), func() { w.CloseWithError(req.Context().Err()) })
+		go func() { // as a relay does, so that nobody takes the stream for dead
+			for {
+				select {
+				case <-time.After(byo.KeepAliveEvery):
+					if _, err := io.WriteString(w, ": keep-alive\n\n"); err != nil {
+						return
+					}
+				case <-req.Context().Done():
+					return
+				}
+			}
+		}()
 		resp := respond(200, "")
 		resp.Body = body
 		return resp, nil

@@ -49,6 +49,9 @@ func (r *Relay) findToken(ctx context.Context, hash string) (token, error) {
 		if errors.Is(err, ErrNotFound) {
 			t, _, err = read[token](ctx, r.store, Pairings, "token."+hash)
 		}
+		if errors.Is(err, ErrNotFound) { // approval may have moved it between the two looks
+			t, _, err = read[token](ctx, r.store, Tokens, hash)
+		}
 		if errors.Is(err, ErrNotFound) {
 			return token{}, errUnauthorized
 		}

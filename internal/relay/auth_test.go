@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"context"
 	"net/http"
 	"net/netip"
 	"testing"
@@ -69,4 +70,46 @@ func TestNodes(t *testing.T) {
 	if n.seen("b"); n.count() != 1 || n.alive("a") {
 		t.Error("a silent node still counts")
 	}
+}
+
+// A token is known at every moment of an approval, which moves it from one table to
+// the other.
+func TestTokenWhileItMoves(t *testing.T) {
+	moving := &movingStore{Memory: NewMemory(nil)}
+	r, err := New(Config{Broker: moving, OpenRegistration: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if err := create(ctx, r.store, Pairings, "token.h", token{Kind: kindAssistant, ID: "i", Pairing: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	moving.before = func(b Bucket) {
+		if b != Pairings {
+			return
+		}
+		moving.before = nil
+		if err := create(ctx, r.store, Tokens, "h", token{Kind: kindAssistant, ID: "i"}); err != nil {
+			t.Error(err)
+		}
+		if err := r.store.Delete(ctx, Pairings, "token.h", 0); err != nil {
+			t.Error(err)
+		}
+	}
+	if got, err := r.findToken(ctx, "h"); err != nil || got.ID != "i" || got.Pairing != "" {
+		t.Errorf("findToken = %+v, %v", got, err)
+	}
+}
+
+// movingStore does something before it reads from a bucket.
+type movingStore struct {
+	*Memory
+	before func(Bucket)
+}
+
+func (s *movingStore) Get(ctx context.Context, b Bucket, key string) (Entry, error) {
+	if s.before != nil {
+		s.before(b)
+	}
+	return s.Memory.Get(ctx, b, key)
 }
