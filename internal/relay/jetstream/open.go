@@ -57,7 +57,7 @@ type Broker struct {
 // then.
 const callTimeout = 2 * time.Second
 
-// startTimeout bounds the start of an embedded server.
+// startTimeout bounds the start of an embedded server, and of the tables in any.
 const startTimeout = 30 * time.Second
 
 // Open starts or reaches the server and makes sure that all tables and topics are
@@ -178,6 +178,9 @@ const maxPayload = 1 << 20
 
 // prepare makes sure of all streams, at once.
 func (b *Broker) prepare(ctx context.Context) error {
+	// A cluster that has just come up takes its time to place three replicas.
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
 	var mu sync.Mutex
 	for _, c := range relay.Buckets() {
