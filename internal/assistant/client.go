@@ -219,7 +219,7 @@ func (c *Client) task(ctx context.Context, data []byte) error {
 
 // tidy forgets jobs that nobody will ask about again.
 func (c *Client) tidy(ctx context.Context) error {
-	for sleep(ctx, time.Minute) {
+	for relayclient.Sleep(ctx, time.Minute) {
 		if err := c.forgetJobs(); err != nil {
 			c.log.Warn("old jobs stay on the disk for now", "err", err)
 		}

@@ -100,7 +100,7 @@ func (c *Client) control(ctx context.Context, f *byo.Frame) error {
 
 // rekey changes the keys when they are old or much used.
 func (c *Client) rekey(ctx context.Context) error {
-	for sleep(ctx, rekeyCheck) {
+	for relayclient.Sleep(ctx, rekeyCheck) {
 		if c.duplex.RekeyDue() {
 			c.offerKeys(ctx)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"openclaw/byo"
 	"openclaw/internal/guard"
+	"openclaw/internal/relayclient"
 )
 
 // callbackWaits are the pauses between the tries of one delivery.
@@ -84,7 +85,7 @@ func (c *Callbacks) Deliver(ctx context.Context, to Route, cb *byo.Callback) err
 	}
 	for {
 		err := post(ctx, client, to, cb.TaskID, body)
-		if err == nil || errors.Is(err, ErrRefused) || len(waits) == 0 || !sleep(ctx, waits[0]) {
+		if err == nil || errors.Is(err, ErrRefused) || len(waits) == 0 || !relayclient.Sleep(ctx, waits[0]) {
 			return err
 		}
 		waits = waits[1:]

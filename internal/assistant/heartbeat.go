@@ -93,7 +93,7 @@ func (b *beat) run(ctx context.Context) error {
 		if err == nil && answer.RekeyDue {
 			b.c.offerKeys(ctx)
 		}
-		if !sleep(ctx, next) {
+		if !relayclient.Sleep(ctx, next) {
 			return ctx.Err()
 		}
 	}

@@ -3,8 +3,6 @@ package assistant
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,8 +58,7 @@ func (c *Client) job(ctx context.Context, j *byo.Job) {
 	}
 	digest := ""
 	if e := j.Payload.Envelope; e != nil {
-		sum := sha256.Sum256([]byte(e.Ciphertext))
-		digest = hex.EncodeToString(sum[:])
+		digest = e.Digest()
 	}
 	mine, ctx := c.claim(ctx, j.JobID, digest)
 	if mine {

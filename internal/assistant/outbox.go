@@ -1,13 +1,13 @@
 package assistant
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"time"
 
 	"openclaw/byo"
 	"openclaw/internal/disk"
+	"openclaw/internal/relayclient"
 )
 
 // box is what waits for delivery in one session: the next message goes out when the
@@ -152,7 +152,7 @@ func (t *Talk) deliverOne(id string) bool {
 			return true
 		}
 		t.log.Info("an answer waits for the desktop", "message", id, "retry", wait, "err", err)
-		if !sleep(t.ctx, min(wait, row.At.Add(giveUpAfter).Sub(t.now()))) {
+		if !relayclient.Sleep(t.ctx, min(wait, row.At.Add(giveUpAfter).Sub(t.now()))) {
 			return false
 		}
 		wait = min(2*wait, time.Minute)
@@ -168,17 +168,5 @@ func (t *Talk) forget(ids []string) {
 	}
 	if err := t.table.Apply(changes...); err != nil {
 		t.log.Warn("a delivered answer stays on the disk", "err", err)
-	}
-}
-
-// sleep waits; false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -276,7 +276,7 @@ func (h *handshake) await(ctx context.Context, state string) (*byo.PairProgress,
 		case err == nil && rank(got.State) >= rank(state):
 			return &got, nil
 		}
-		if !sleep(ctx, time.Second) {
+		if !relayclient.Sleep(ctx, time.Second) {
 			return nil, context.Cause(ctx)
 		}
 	}
