@@ -2,11 +2,8 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"runtime"
 
@@ -17,7 +14,6 @@ import (
 	"openclaw/internal/assistant/backend"
 	"openclaw/internal/cli"
 	"openclaw/internal/device"
-	"openclaw/internal/disk"
 	"openclaw/internal/logs"
 	"openclaw/protocol"
 )
@@ -41,29 +37,6 @@ func assistantCommand(p *program) *cobra.Command {
 
 // pairings is the folder that holds one folder for each pairing.
 func (p *program) pairings() (string, error) { return p.folder("assistants") }
-
-// listPairings returns the pairings over relays, by the name of their folder.
-func listPairings(parent string) (map[string]*assistant.Pairing, error) {
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		return nil, fmt.Errorf("list the pairings: %w", err)
-	}
-	found := map[string]*assistant.Pairing{}
-	for _, e := range entries {
-		if !e.IsDir() || e.Name() == directFolder {
-			continue
-		}
-		pairing, err := assistant.LoadPairing(filepath.Join(parent, e.Name()))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found[e.Name()] = pairing
-	}
-	return found, nil
-}
 
 // backendFlags say what thinks.
 type backendFlags struct {
@@ -149,17 +122,18 @@ func (p *program) onePairing(id string) (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if id == directFolder {
-		return filepath.Join(parent, directFolder), nil
+	if id == assistant.DirectName {
+		return filepath.Join(parent, assistant.DirectName), nil
 	}
-	all, err := listPairings(parent)
+	all, err := assistant.Pairings(parent)
 	if err != nil {
 		return "", err
 	}
 	if id != "" && all[id] == nil {
 		return "", cli.Fail(fmt.Sprintf("no pairing %q", id), "list them: stagewhisper assistant status")
 	}
-	direct := fileExists(filepath.Join(parent, directFolder, directFile))
+	_, noDirect := assistant.LoadDirect(filepath.Join(parent, assistant.DirectName))
+	direct := noDirect == nil
 	if n := len(all); id == "" && (n > 1 || n == 1 && direct) {
 		return "", cli.Fail("there are several pairings: which one?", "list them: stagewhisper assistant status")
 	}
@@ -168,7 +142,7 @@ func (p *program) onePairing(id string) (dir string, err error) {
 			id = name
 		}
 		if id == "" && direct {
-			id = directFolder
+			id = assistant.DirectName
 		}
 	}
 	if id == "" {
@@ -179,9 +153,4 @@ func (p *program) onePairing(id string) (dir string, err error) {
 
 func noPairing() error {
 	return cli.Fail("nothing is paired", "over a relay: stagewhisper assistant pair --code CODE", "without one: stagewhisper assistant pair-code")
-}
-
-func fileExists(path string) bool {
-	_, err := disk.ReadFile(path, 1<<20)
-	return err == nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"openclaw/internal/assistant"
 	"openclaw/internal/cli"
-	"openclaw/internal/disk"
 	"openclaw/internal/relayclient"
 )
 
@@ -37,16 +35,6 @@ func assistantRow(p *assistant.Pairing, running bool) pairingRow {
 	return r
 }
 
-// inUse reports whether a process has a pairing's folder.
-func inUse(dir string) bool {
-	lock, err := disk.Lock(context.Background(), filepath.Join(dir, "lock"), disk.LockOptions{Timeout: -1})
-	if err != nil {
-		return errors.Is(err, disk.ErrLocked)
-	}
-	_ = lock.Unlock() // it dies with this process anyway
-	return false
-}
-
 // assistantStatusCommand lists the pairings.
 func assistantStatusCommand(p *program) *cobra.Command {
 	var json bool
@@ -59,20 +47,20 @@ func assistantStatusCommand(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := listPairings(parent)
+			all, err := assistant.Pairings(parent)
 			if err != nil {
 				return err
 			}
 			rows := []pairingRow{}
 			for name, pairing := range all {
-				rows = append(rows, assistantRow(pairing, inUse(filepath.Join(parent, name))))
+				rows = append(rows, assistantRow(pairing, assistant.InUse(filepath.Join(parent, name))))
 			}
 			slices.SortFunc(rows, func(a, b pairingRow) int { return a.PairedAt.Compare(b.PairedAt) })
-			listener, _ := readDirect(filepath.Join(parent, directFolder)) // none when it cannot be read; run says why
+			listener, _ := assistant.LoadDirect(filepath.Join(parent, assistant.DirectName)) // none when it cannot be read; run says why
 			if json {
 				out := map[string]any{"pairings": rows}
 				if listener != nil {
-					out["direct"] = map[string]any{"url": listener.URL, "label": listener.Label, "provider_kind": listener.Kind, "running": inUse(filepath.Join(parent, directFolder))}
+					out["direct"] = map[string]any{"url": listener.URL, "label": listener.Label, "provider_kind": listener.ProviderKind, "running": assistant.InUse(filepath.Join(parent, assistant.DirectName))}
 				}
 				return p.io.JSON(out)
 			}
@@ -84,7 +72,7 @@ func assistantStatusCommand(p *program) *cobra.Command {
 				t.Row(r.ID, r.Label, r.ProviderKind, r.Verified, yesNo(r.Running), r.Relay)
 			}
 			if listener != nil {
-				t.Row(directFolder, listener.Label, listener.Kind, "token", yesNo(inUse(filepath.Join(parent, directFolder))), listener.URL)
+				t.Row(assistant.DirectName, listener.Label, listener.ProviderKind, "token", yesNo(assistant.InUse(filepath.Join(parent, assistant.DirectName))), listener.URL)
 			}
 			return t.Write(p.io.Out)
 		},
@@ -116,10 +104,10 @@ func assistantUnpairCommand(p *program) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if inUse(dir) {
+			if assistant.InUse(dir) {
 				return cli.Fail("the pairing is in use", "stop \"stagewhisper assistant run\" first")
 			}
-			if filepath.Base(dir) == directFolder {
+			if filepath.Base(dir) == assistant.DirectName {
 				err = assistant.RemovePairing(dir)
 			} else {
 				ctx, cancel := context.WithTimeout(cmd.Context(), 20*time.Second)

@@ -2,7 +2,10 @@ package assistant
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"openclaw/byo"
 )
@@ -52,6 +55,18 @@ const (
 	Chat      Kind = "chat"      // a person writes
 	Reasoning Kind = "reasoning" // the call is transcribed: other people's words
 )
+
+// SessionKey names the session in which an agent of a gateway keeps a thread. An id
+// that is not lower case gets a piece of its hash, so that ids that differ in case only
+// never share a memory. See docs/byo.md#incoming.
+func SessionKey(agentID, session string, kind Kind) string {
+	lower := strings.ToLower(session)
+	if lower != session {
+		sum := sha256.Sum256([]byte(session))
+		lower += "-" + hex.EncodeToString(sum[:4])
+	}
+	return "agent:" + agentID + ":stagewhisper:direct:sw:" + lower + ":" + string(kind)
+}
 
 // Turn is one thing said.
 type Turn struct {

@@ -89,7 +89,7 @@ func (g *Gateway) dial(ctx context.Context) (*client.Client, error) {
 
 // Reason implements assistant.Agent. The session of a job is deleted after it.
 func (g *Gateway) Reason(ctx context.Context, q assistant.Question) (assistant.Answer, error) {
-	key := g.key(g.cfg.Quiet, "job:"+q.ID, "reasoning")
+	key := assistant.SessionKey(g.cfg.Quiet, "job:"+q.ID, assistant.Reasoning)
 	// A question that corrects an earlier answer belongs to the same job.
 	sum := sha256.Sum256([]byte(q.Input))
 	params := protocol.AgentParams{Message: q.Input, ExtraSystemPrompt: q.System, AgentID: g.cfg.Quiet, SessionKey: key, Model: q.Model,
@@ -122,7 +122,7 @@ func (g *Gateway) Turn(ctx context.Context, t assistant.Turn, emit func(assistan
 		agent = g.cfg.Quiet
 	}
 	// A turn that is begun again under the same id gets the answer of the first run.
-	params := protocol.AgentParams{Message: t.Prompt(), AgentID: agent, SessionKey: g.key(agent, t.SessionID, string(t.Kind)), IdempotencyKey: t.ID}
+	params := protocol.AgentParams{Message: t.Prompt(), AgentID: agent, SessionKey: assistant.SessionKey(agent, t.SessionID, t.Kind), IdempotencyKey: t.ID}
 	emit(assistant.Output{Typing: "Thinking"})
 	result, err := g.run(ctx, params, emit)
 	if err != nil {
@@ -207,17 +207,6 @@ func show(ev client.Event, run string, emit func(assistant.Output)) {
 			emit(assistant.Output{Typing: "Using " + d.Name})
 		}
 	}
-}
-
-// key names a session of an agent. An id that is not lower case gets a piece of its
-// hash, so that ids that differ in case only never share a memory.
-func (g *Gateway) key(agent, session, kind string) string {
-	lower := strings.ToLower(session)
-	if lower != session {
-		sum := sha256.Sum256([]byte(session))
-		lower += "-" + hex.EncodeToString(sum[:4])
-	}
-	return "agent:" + agent + ":stagewhisper:direct:sw:" + lower + ":" + kind
 }
 
 func joinedPayloads(r *protocol.AgentResult) string {
