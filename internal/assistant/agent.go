@@ -90,7 +90,7 @@ func (t Turn) Prompt() string {
 	return "[Context: " + t.Context + "]\n\n" + t.Text
 }
 
-// Output is one thing an agent does or says in a turn. One field is set.
+// Output is one thing an agent does or says in a turn. One field is set, but for Fresh.
 type Output struct {
 	// Taken tells that the text is in the agent's hands, so that the next message of
 	// the session may follow before this turn ends, as an approval must. An agent
@@ -98,8 +98,10 @@ type Output struct {
 	Taken bool
 	// Typing is a short label of what the agent does.
 	Typing string
-	// Message is one whole thing said.
+	// Message is one whole thing said. A turn that was begun before repeats what it
+	// said then, which is told once; Fresh marks a message that repeats nothing.
 	Message string
+	Fresh   bool
 	// Delta is a piece of a message that is still being said.
 	Delta string
 }

@@ -303,6 +303,35 @@ func TestTalkSurvives(t *testing.T) {
 	})
 }
 
+// A turn that goes on instead of repeating itself loses none of its new messages.
+func TestFreshMessages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "talk.jsonl")
+	synctest.Test(t, func(t *testing.T) {
+		d := &desk{}
+		turn := func(ctx context.Context, turn assistant.Turn, emit func(assistant.Output)) error {
+			if turn.Again == 0 {
+				emit(assistant.Output{Message: "I look it up."})
+				<-ctx.Done() // the process dies here
+				return ctx.Err()
+			}
+			emit(assistant.Output{Message: "It is five.", Fresh: true})
+			return nil
+		}
+		tk := open(t, path, &agent{turn: turn}, d)
+		tk.accept(t, chat(1, "s", "how many?"))
+		time.Sleep(time.Second)
+		tk.stop()
+		open(t, path, &agent{turn: turn}, d)
+		time.Sleep(time.Second)
+		if got := d.said("message"); got != "message(I look it up.) message(It is five.)" {
+			t.Errorf("the desktop got %s", got)
+		}
+		if a, b := d.got[0].MessageID, d.got[len(d.got)-1].MessageID; a == b {
+			t.Errorf("both messages are %s", a)
+		}
+	})
+}
+
 // SW-48: an answer waits for its desktop, 5 s, 10 s … up to a minute between the
 // tries, for half an hour; those after it wait behind it. A refusal ends one answer.
 func TestOutboxKeepsOrder(t *testing.T) {

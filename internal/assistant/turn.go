@@ -193,6 +193,9 @@ func (s *speech) emit(o Output) {
 			s.talk.draft(s.row.To, s.callback(byo.StatusStream), messageID(s.id, s.nth), o.Delta)
 		}
 	case strings.TrimSpace(o.Message) != "":
+		if o.Fresh {
+			s.nth = max(s.nth, s.row.Said)
+		}
 		if err := s.say(o.Message); err != nil && s.failed == nil {
 			s.failed = err
 		}

@@ -14,7 +14,8 @@ import (
 type fate struct {
 	kind   fateKind
 	began  time.Time    // when its message was written; zero when it was not
-	answer turn.Message // the last word of one that was answered
+	said   []string     // what one that was answered had said, message by message
+	answer turn.Message // its last word
 }
 
 type fateKind int
@@ -44,6 +45,9 @@ func fateOf(was ledger.Accepted, msgs []turn.Message) (fate, []turn.Message) {
 	for _, m := range msgs[i+1:] {
 		if m.Role != turn.RoleAssistant {
 			continue
+		}
+		if text := strings.TrimSpace(chat.Clean(m.Text(), false)); m.StopReason != turn.StopInjected && text != "" && !chat.IsSilent(text) {
+			f.said = append(f.said, text)
 		}
 		switch {
 		case m.StopReason == turn.StopInjected && (m.Text() == noteDuring || m.Text() == noteBefore):

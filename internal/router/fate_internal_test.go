@@ -2,6 +2,7 @@ package router
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,6 +59,14 @@ func TestFateOf(t *testing.T) {
 		if tt.want == fateAnswered && got.answer.Text() == "" {
 			t.Errorf("%s: no answer", tt.name)
 		}
+	}
+	// Whoever asks again gets every message of the run, as the first one would have.
+	looks := says("I look.", turn.StopToolUse)
+	looks.Content = append(looks.Content, calls.Content...)
+	f, _ := fateOf(ledger.Accepted{At: at, Request: run.Request{Prompt: "hi"}},
+		[]turn.Message{user("hi", 5), looks, result, says("It is five.", turn.StopEnd), user("next", 9), says("other", turn.StopEnd)})
+	if want := []string{"I look.", "It is five."}; !slices.Equal(f.said, want) {
+		t.Errorf("said %q, want %q", f.said, want)
 	}
 	// Two runs with the same words: each has a message of its own.
 	msgs := []turn.Message{user("hi", 1), says("hello", turn.StopEnd), user("hi", 2)}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"openclaw/internal/chat"
 	"openclaw/internal/ledger"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
@@ -115,7 +115,7 @@ func (rt *Router) recoverSession(ctx context.Context, lost []lostRun) {
 		log.Warn("run of an earlier gateway ended", "run", l.was.Request.ID, "state", string(x.State), "reason", x.Reason)
 		rt.end(l.entry, x)
 		if l.was.Kind == ledger.Agent && x.State == ledger.Finished {
-			rt.keepAnswer(l, fates[i].answer)
+			rt.keepAnswer(l, fates[i])
 		}
 		rt.runs.recall(x, l.was.Request.ID, l.was.Origin)
 	}
@@ -192,10 +192,11 @@ func (rt *Router) writeNote(ctx context.Context, store *session.Store, opts sess
 	return note, err
 }
 
-// keepAnswer stores the answer that a lost run gave for those who ask again.
-func (rt *Router) keepAnswer(l lostRun, m turn.Message) {
-	out := run.Outcome{Payloads: []run.Payload{}}
-	if text := chat.Clean(m.Text(), false); text != "" && !chat.IsSilent(text) {
+// keepAnswer stores what a lost run said for those who ask again, as the run itself
+// would have.
+func (rt *Router) keepAnswer(l lostRun, f fate) {
+	out, m := run.Outcome{Payloads: []run.Payload{}}, f.answer
+	for _, text := range slices.Compact(f.said) {
 		out.Payloads = append(out.Payloads, run.Payload{Text: text})
 	}
 	out.Meta.AgentMeta = run.AgentMeta{SessionID: l.was.Request.SessionID, Provider: m.Provider, Model: m.Model}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"openclaw/internal/chat"
+	"openclaw/internal/config"
 	"openclaw/internal/model"
 	"openclaw/internal/run"
 	"openclaw/internal/session"
@@ -22,6 +23,8 @@ type AgentRequest struct {
 	protocol.AgentParams
 	// Owner is who asks: the same key of another owner is another request.
 	Owner string
+	// Plain keeps the message exactly as it is, without the time in front.
+	Plain bool
 }
 
 // errNoTarget is how a run ends whose request named no session.
@@ -51,7 +54,7 @@ func (rt *Router) Agent(ctx context.Context, q AgentRequest) (*Run, error) {
 	}
 	req := run.Request{
 		ID: run.ID(q.IdempotencyKey), AgentID: t.agentID, SessionKey: t.key, EventKey: t.eventKey, SessionID: q.SessionID,
-		Prompt: chat.Stamp(q.Message, rt.now().In(rt.zone(t.config))), Images: pictures, ExtraSystemPrompt: q.ExtraSystemPrompt,
+		Prompt: rt.stamped(q, t.config), Images: pictures, ExtraSystemPrompt: q.ExtraSystemPrompt,
 		Thinking: q.Thinking, Lane: q.Lane, Timeout: seconds(q.Timeout), Channel: surface(q),
 	}
 	if req.Provider, req.Model, err = rt.model(t.agentID, q.Provider, q.Model); err != nil {
@@ -67,6 +70,13 @@ func (rt *Router) Agent(ctx context.Context, q AgentRequest) (*Run, error) {
 		}
 	}
 	return r, rt.submit(ctx, r)
+}
+
+func (rt *Router) stamped(q AgentRequest, c *config.Config) string {
+	if q.Plain {
+		return q.Message
+	}
+	return chat.Stamp(q.Message, rt.now().In(rt.zone(c)))
 }
 
 // failAtOnce accepts a run that is over before it began.
