@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -46,6 +48,13 @@ func Start(ctx context.Context, bin, home, modelURL, scenario string) (*Server, 
 	}
 	conf := recordedConfig(port, modelURL)
 	maps.Copy(conf, touched[scenario])
+	if scenario == "reads" {
+		log := filepath.Join(home, "gateway.log")
+		if err := writeLog(log); err != nil {
+			return nil, err
+		}
+		conf["logging"] = object{"file": log}
+	}
 	config, err := json.MarshalIndent(conf, "", "  ")
 	if err != nil {
 		return nil, err
@@ -83,6 +92,13 @@ func Start(ctx context.Context, bin, home, modelURL, scenario string) (*Server, 
 		return nil, fmt.Errorf("%w; its output:\n%s", err, text)
 	}
 	return s, nil
+}
+
+// writeLog makes a log file as long as the one of the recordings, which is more
+// than one answer of logs.tail holds.
+func writeLog(path string) error {
+	line := fmt.Sprintf(`{"time":"2025-12-31T23:59:59.000Z","level":"info","msg":"an earlier day","note":%q}`+"\n", strings.Repeat("-", 870))
+	return os.WriteFile(path, bytes.Repeat([]byte(line), 310), 0o600)
 }
 
 // ready polls the readiness probe.
