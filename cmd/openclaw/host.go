@@ -23,6 +23,7 @@ import (
 	"openclaw/internal/ledger"
 	"openclaw/internal/logs"
 	"openclaw/internal/pairing"
+	"openclaw/internal/plugin/stagewhisper"
 	"openclaw/internal/run"
 )
 
@@ -75,9 +76,11 @@ func (h *host) serve(ctx context.Context) error {
 	defer context.AfterFunc(ctx, limit.begin)()
 	var gw *gateway.Gateway
 	var a *app
+	var sw *stagewhisper.Plugin
 	file := config.Open(config.Options{
 		Paths: h.paths, Env: os.Getenv, Version: version, AllowLastGood: h.flags.allowLastGood, InForce: h.inForce,
-		Log: h.log.With("subsystem", "config"), OnChange: func(c config.Change) { h.changed(c, a, gw) },
+		Log: h.log.With("subsystem", "config"), OnChange: func(c config.Change) { h.changed(c, a, gw, sw) },
+		Channels: []string{stagewhisper.Channel},
 	})
 	if snap := file.Snapshot(); !snap.Valid {
 		return h.invalidConfig(snap)
@@ -90,7 +93,7 @@ func (h *host) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a = newApp(h.program, file, h.log.Logger, led, func(e run.Event) { gw.Publish(e) })
+	a = newApp(h.program, file, h.log.Logger, led, func(e run.Event) { gw.Publish(e); sw.Publish(e) })
 	defer func() {
 		if err := errors.Join(a.close(), led.Close()); err != nil {
 			h.log.Error("shutdown is incomplete", "err", err)
@@ -100,16 +103,39 @@ func (h *host) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	gw = h.newGateway(a, devices, limit.begin)
+	sw = h.newStageWhisper(a)
+	ready := make(chan struct{})
+	gw = h.newGateway(a, devices, limit.begin, sync.OnceFunc(func() { close(ready) }))
 	a.stores.appended.Store(new(gw.Appended))
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error { return file.Run(groupCtx) })
 	group.Go(func() error { return devices.Run(groupCtx) })
 	group.Go(func() error { return led.Run(groupCtx) })
-	group.Go(func() error { return gw.Run(groupCtx) })
+	// Desktops are answered from when the gateway is there until its runs have ended.
+	answering, hush := context.WithCancel(context.WithoutCancel(ctx))
+	group.Go(func() error { defer hush(); return gw.Run(groupCtx) })
+	group.Go(func() error { return runAfter(answering, ready, sw.Run) })
 	group.Go(func() error { h.sweep(); return nil })
 	group.Go(func() error { return h.watchSignal(groupCtx, gw) })
 	return group.Wait()
+}
+
+// runAfter calls run once ready is closed, unless ctx has ended before.
+func runAfter(ctx context.Context, ready <-chan struct{}, run func(context.Context) error) error {
+	select {
+	case <-ready:
+		return run(ctx)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// newStageWhisper makes the assistant that desktops reach over StageWhisper.
+func (h *host) newStageWhisper(a *app) *stagewhisper.Plugin {
+	return stagewhisper.New(stagewhisper.Config{
+		Dir: h.paths.State(stageWhisperDir...), Config: func() *config.Config { return a.file.Snapshot().Config }, Env: environment,
+		Router: a.router, Models: a.models.of, Tools: a.tools.names, Version: version, Log: h.log.With("subsystem", "stagewhisper"),
+	})
 }
 
 // sweep removes what gateways that were killed have left unfinished. Another program
@@ -117,13 +143,14 @@ func (h *host) serve(ctx context.Context) error {
 func (h *host) sweep() {
 	dirs, _ := filepath.Glob(h.paths.State("agents", "*", "sessions")) // the pattern is a good one
 	runs, _ := filepath.Glob(h.paths.State("runs", "*"))               // likewise
-	dirs = append(append(dirs, runs...), h.paths.StateDir, h.paths.State("runs"), h.paths.State("devices"), h.paths.State("identity"), h.paths.State("credentials"))
+	pairings, _ := filepath.Glob(filepath.Join(h.paths.State(stageWhisperDir...), "*"))
+	dirs = append(slices.Concat(dirs, runs, pairings), h.paths.StateDir, h.paths.State("runs"), h.paths.State("devices"), h.paths.State("identity"), h.paths.State("credentials"))
 	if n := disk.Sweep(time.Now().Add(-10*time.Second), dirs...); n > 0 {
 		h.log.Info("removed files that a killed process had not finished", "files", n)
 	}
 }
 
-func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gateway.Gateway {
+func (h *host) newGateway(a *app, devices *pairing.Devices, ending, ready func()) *gateway.Gateway {
 	f := h.flags
 	name, _ := os.Hostname() // presence does without it
 	var source string
@@ -149,6 +176,7 @@ func (h *host) newGateway(a *app, devices *pairing.Devices, ending func()) *gate
 				}
 			}
 			h.tellReady(a, addr, fingerprint)
+			ready()
 		},
 	})
 }
@@ -201,10 +229,11 @@ func secretSource(name, flag, env, stored string) (from, note string) {
 
 // changed takes a changed configuration in, as far as it is not read anyway
 // whenever it is used, and restarts the gateway for the rest.
-func (h *host) changed(c config.Change, a *app, gw *gateway.Gateway) {
+func (h *host) changed(c config.Change, a *app, gw *gateway.Gateway, sw *stagewhisper.Plugin) {
 	h.log.apply(c.New.Config)
 	a.reload(c.New.Config)
 	gw.Reload()
+	sw.Reload()
 	paths := make([]string, 0, len(c.Paths))
 	for _, changed := range c.Paths {
 		paths = append(paths, changed.Path)

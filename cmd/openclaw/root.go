@@ -26,6 +26,7 @@ var commands = []func(*program) *cobra.Command{
 	doctorCommand,
 	completionCommand,
 	protocolCommand,
+	stagewhisperCommand,
 	demoCommand,
 }
 

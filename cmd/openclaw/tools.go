@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"openclaw/internal/agent"
+	"openclaw/internal/chat"
 	"openclaw/internal/config"
+	"openclaw/internal/plugin/stagewhisper"
 	"openclaw/internal/session"
 	"openclaw/internal/tool"
 	"openclaw/internal/tool/file"
@@ -66,6 +68,9 @@ func (b *toolbox) of(scope agent.ToolScope, own []tool.Tool) []tool.Tool {
 		AgentID: scope.AgentID, SessionKey: scope.SessionKey, Dir: scope.Workspace, Env: b.env(snap.EnvVars),
 		Settings: execSettings(c.Tools.Exec, a.Tools.Exec, scope.Entry), Elevated: elevated(scope, c.Tools.Elevated, a.Tools.Elevated),
 	}
+	if stagewhisper.Overheard(scope.SessionKey) {
+		layers = append(layers, tool.Layer{Name: "words of a call", Allow: stagewhisper.HarmlessTools, Strict: true})
+	}
 	kept, notes := b.build(scope, s, own, layers)
 	if s.Foreground = !has(kept, "process"); s.Foreground {
 		kept, notes = b.build(scope, s, own, layers)
@@ -74,6 +79,16 @@ func (b *toolbox) of(scope agent.ToolScope, own []tool.Tool) []tool.Tool {
 		b.log.Warn("tool policy names unknown tools", "list", n.Layer, "unknown", n.Unknown, "ignored", n.Ignored)
 	}
 	return kept
+}
+
+// names lists what an agent may use.
+func (b *toolbox) names(agentID string) []string {
+	scope := agent.ToolScope{AgentID: agentID, SessionKey: chat.MainKey(agentID), Channel: stagewhisper.Channel}
+	var list []string
+	for _, t := range b.of(scope, nil) {
+		list = append(list, t.Spec().Name)
+	}
+	return list
 }
 
 // env is what commands find in their environment beyond that of the gateway.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"openclaw/byo"
 	"openclaw/internal/assistant"
 	"openclaw/internal/cli"
-	"openclaw/internal/relayclient"
 )
 
 // pairWithin is how long a pairing may take; its code does not live longer.
@@ -50,10 +48,10 @@ somebody stands in between.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), pairWithin)
 			defer cancel()
 			_, pairing, err := assistant.Pair(ctx, assistant.PairConfig{Code: code, API: api, ParentDir: parent, HostLabel: label, ProviderKind: kind, Version: version,
-				HTTP: relayclient.NewHTTP(pin),
-				Show: func(_ context.Context, sas string, must bool) (bool, error) { return p.sameNumber(sas, must, same) }})
+				Pin:  pin,
+				Show: func(_ context.Context, sas string, must bool) (bool, error) { return p.io.SameNumber(sas, must, same) }})
 			if err != nil {
-				return pairHint(err)
+				return err
 			}
 			if json {
 				return p.io.JSON(assistantRow(pairing, false))
@@ -72,30 +70,4 @@ somebody stands in between.`,
 	fl.BoolVar(&same, "yes-same", false, "say that both sides show the same number, for scripts that compared it")
 	fl.BoolVar(&json, "json", false, "print the pairing as JSON")
 	return cmd
-}
-
-// sameNumber shows the number and, when it has to be compared, asks.
-func (p *program) sameNumber(sas string, must, yes bool) (bool, error) {
-	if !must {
-		p.io.Say("the desktop shows the number %s as well", sas)
-		return true, nil
-	}
-	p.io.Say("number: %s", sas)
-	if yes {
-		return true, nil
-	}
-	if !p.io.InTTY {
-		return false, cli.Fail("nobody can compare the number "+sas+" here", "run this on a terminal, or use the long code; --yes-same is for scripts that compared it")
-	}
-	return p.io.Confirm("Does the other side show the same number?")
-}
-
-func pairHint(err error) error {
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return cli.Fail("the other side did not finish the pairing in time", "make a new code and try again")
-	case relayclient.Code(err) == byo.CodePairingCodeInvalid:
-		return cli.Fail("the relay does not know this code: it is wrong, used or has expired", "make a new one on the desktop")
-	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +50,7 @@ one is seen by another. New pairings are taken up while it runs.`,
 	fl.StringVar(&f.listen, "listen", "", "address of the direct listener (default 127.0.0.1 and the port of the code)")
 	fl.StringSliceVar(&f.hosts, "allow-host", nil, "name beyond those of this machine that requests may be sent to; may be repeated")
 	fl.StringSliceVar(&f.callbacks, "allow-callback", nil, "origin beyond loopback that may be called back; may be repeated")
-	fl.StringVar(&f.pin, "pin", "", "SHA-256 of the relay's certificate")
+	fl.StringVar(&f.pin, "pin", "", "SHA-256 of the relay's certificate, when it is another one than at the pairing")
 	f.log.register(fl)
 	return cmd
 }
@@ -75,7 +76,7 @@ func (p *program) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeLog()) }()
 	host := assistant.NewHost(assistant.HostConfig{
-		Dir: parent, Strict: true, Version: version, Transport: f.kind, HTTP: relayclient.NewHTTP(f.pin), Log: log,
+		Dir: parent, Strict: true, Version: version, Transport: f.kind, HTTP: pinned(f.pin), Log: log,
 		Serves:    func(name string) bool { return len(f.only) == 0 || slices.Contains(f.only, name) },
 		Listening: func() assistant.Listening { return how },
 		Agent: func(_, dir, kind string) (assistant.Agent, error) {
@@ -140,4 +141,13 @@ func (p *program) listening(f *serveFlags) (assistant.Listening, error) {
 // fields splits a list in the environment.
 func fields(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// pinned returns a client for a relay with that certificate; nil without one, for what
+// the pairing says.
+func pinned(pin string) *http.Client {
+	if pin == "" {
+		return nil
+	}
+	return relayclient.NewHTTP(pin)
 }

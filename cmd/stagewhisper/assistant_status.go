@@ -11,7 +11,6 @@ import (
 
 	"openclaw/internal/assistant"
 	"openclaw/internal/cli"
-	"openclaw/internal/relayclient"
 )
 
 // pairingRow is a pairing as status prints it.
@@ -112,7 +111,7 @@ func assistantUnpairCommand(p *program) *cobra.Command {
 			} else {
 				ctx, cancel := context.WithTimeout(cmd.Context(), 20*time.Second)
 				defer cancel()
-				err = assistant.Unpair(ctx, dir, relayclient.NewHTTP(pin))
+				err = assistant.Unpair(ctx, dir, pinned(pin))
 			}
 			if err != nil {
 				return cli.Hint(err, "the keys here are gone all the same; unpair on the desktop as well")
@@ -121,6 +120,6 @@ func assistantUnpairCommand(p *program) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&pin, "pin", "", "SHA-256 of the relay's certificate")
+	cmd.Flags().StringVar(&pin, "pin", "", "SHA-256 of the relay's certificate, when it is another one than at the pairing")
 	return cmd
 }

@@ -140,7 +140,7 @@ func (p *program) pairRelay(ctx context.Context, d *desk, f *pairFlags) error {
 	asked := false
 	for {
 		if !relayclient.Sleep(ctx, pairPoll) {
-			return pairHint(ctx.Err())
+			return cli.Fail("the other side did not finish the pairing in time", "make a new code and try again")
 		}
 		if err := d.call(ctx, http.MethodGet, "/v1/pairings/"+step.ID, nil, &step); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (p *program) carry(f *pairFlags, step *desktop.PairingStep) string {
 // compare asks the person what has to be decided.
 func (p *program) compare(f *pairFlags, step *desktop.PairingStep) (bool, error) {
 	if step.SAS != "" {
-		return p.sameNumber(step.SAS, true, f.same)
+		return p.io.SameNumber(step.SAS, true, f.same)
 	}
 	p.io.Say("%s is an old assistant. Its key cannot be verified: a relay that reads along would not be noticed.\nfingerprint: %s", cmp.Or(step.HostLabel, "this"), step.Fingerprint)
 	if f.same {

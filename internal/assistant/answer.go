@@ -19,21 +19,9 @@ func (c *Client) ask(ctx context.Context, row *jobRow) (byo.ReasoningOutput, err
 	if err != nil {
 		return byo.ReasoningOutput{}, err
 	}
-	answer, err := c.think(ctx, q)
+	answer, value, err := fitting(ctx, c.think, q)
 	if err != nil {
 		return byo.ReasoningOutput{}, err
-	}
-	value, problem := fit(answer.Text, q.Schema)
-	if problem != nil && time.Until(deadlineOf(ctx)) >= repairNeeds {
-		again := q
-		again.Input = fmt.Sprintf("%s\n\nYour last reply was:\n%s\n\nIt was not accepted: %s. Reply again, with the JSON value alone.", q.Input, clip(answer.Text), problem.text)
-		if answer, err = c.think(ctx, again); err != nil {
-			return byo.ReasoningOutput{}, err
-		}
-		value, problem = fit(answer.Text, q.Schema)
-	}
-	if problem != nil {
-		return byo.ReasoningOutput{}, problem
 	}
 	out := byo.ReasoningOutput{Result: value, ProviderRunID: answer.RunID, ModelRef: answer.ModelRef}
 	if len(answer.Usage) > 0 {
@@ -43,6 +31,42 @@ func (c *Client) ask(ctx context.Context, row *jobRow) (byo.ReasoningOutput, err
 		}
 	}
 	return out, nil
+}
+
+// fitting asks until the answer fits its schema, which may be once more.
+func fitting(ctx context.Context, think func(context.Context, Question) (Answer, error), q Question) (Answer, json.RawMessage, error) {
+	answer, err := think(ctx, q)
+	if err != nil {
+		return answer, nil, err
+	}
+	value, problem := fit(answer.Text, q.Schema)
+	if problem != nil && time.Until(deadlineOf(ctx)) >= repairNeeds {
+		again := q
+		again.Input = fmt.Sprintf("%s\n\nYour last reply was:\n%s\n\nIt was not accepted: %s. Reply again, with the JSON value alone.", q.Input, clip(answer.Text), problem.text)
+		if answer, err = think(ctx, again); err != nil {
+			return answer, nil, err
+		}
+		value, problem = fit(answer.Text, q.Schema)
+	}
+	if problem != nil {
+		return answer, nil, problem
+	}
+	return answer, value, nil
+}
+
+// Check asks what a desktop asks during a call, about a call that is made up, and
+// returns the answer if it has the form that desktops need. The context has a deadline.
+func Check(ctx context.Context, reason func(context.Context, Question) (Answer, error), model string) (Answer, json.RawMessage, error) {
+	input, err := json.Marshal(byo.ReasoningInput{SystemInstruction: "Name what the person called Me should know right now, one short sentence each.",
+		UserPrompt: "Them: Your offer is 20 percent above what we pay now, and we would have to cancel a contract to take it.\nMe: I will send you a comparison by Friday."})
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	q, err := question(&jobRow{Input: input, Job: &byo.Job{JobID: "check", Purpose: byo.PurposeLiveAnalysis, Model: model, ResponseSchema: byo.ResponseSchema(byo.PurposeLiveAnalysis)}})
+	if err != nil {
+		return Answer{}, nil, err
+	}
+	return fitting(ctx, reason, q)
 }
 
 func deadlineOf(ctx context.Context) time.Time {

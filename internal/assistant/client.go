@@ -39,7 +39,7 @@ type ClientConfig struct {
 	// openai-chat, command or gateway.
 	Transport string
 
-	HTTP *http.Client
+	HTTP *http.Client // default: one that knows the pairing's pin
 	Rand io.Reader
 	Log  *slog.Logger // default: discarded
 	Now  func() time.Time
@@ -103,7 +103,7 @@ func (c *Client) open() (err error) {
 	if c.duplex, err = seal.Restore(state, seal.Config{Rand: c.cfg.Rand, Now: c.cfg.Now, Save: c.saveKeys}); err != nil {
 		return fmt.Errorf("read the keys of the pairing: %w", err)
 	}
-	c.relay = &relayclient.Client{Base: c.pairing.APIBaseURL, HTTP: c.cfg.HTTP, Token: func() byo.Secret { return c.pairing.RelayToken }}
+	c.relay = &relayclient.Client{Base: c.pairing.APIBaseURL, HTTP: c.pairing.http(c.cfg.HTTP), Token: func() byo.Secret { return c.pairing.RelayToken }}
 	c.beat = newBeat(c)
 	c.Talk, err = OpenTalk(TalkConfig{Path: filepath.Join(c.cfg.Dir, talkFile), Agent: c.cfg.Agent, Courier: c.carry, Log: c.log, Now: c.cfg.Now})
 	return err

@@ -255,7 +255,7 @@ func (h *Host) relay(ctx context.Context, name string, p *Pairing) error {
 		return err
 	}
 	log := h.log.With("integration", name)
-	client, err := OpenClient(ClientConfig{Dir: dir, Agent: agent, Version: h.cfg.Version, Transport: h.cfg.Transport, HTTP: h.cfg.HTTP, Log: log})
+	client, err := OpenClient(ClientConfig{Dir: dir, Agent: agent, Version: h.cfg.Version, Transport: h.cfg.Transport, HTTP: h.cfg.HTTP, Log: h.log})
 	if err != nil {
 		return err
 	}

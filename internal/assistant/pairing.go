@@ -21,6 +21,7 @@ import (
 // own, 0600: whoever has it can read and answer everything.
 type Pairing struct {
 	APIBaseURL    string     `json:"api_base_url"`
+	Pin           string     `json:"pin,omitempty"` // see [PairConfig.Pin]
 	IntegrationID string     `json:"integration_id"`
 	RelayToken    byo.Secret `json:"relay_token"`
 	Label         string     `json:"label"`
@@ -75,6 +76,14 @@ func (p *Pairing) Fingerprint() (string, error) {
 	return seal.Fingerprint(own, peer), nil
 }
 
+// http returns the client for the pairing's relay, the given one when there is one.
+func (p *Pairing) http(given *http.Client) *http.Client {
+	if given != nil {
+		return given
+	}
+	return relayclient.NewHTTP(p.Pin)
+}
+
 // RemovePairing deletes everything kept in dir, the keys first.
 func RemovePairing(dir string) error {
 	if err := os.Remove(filepath.Join(dir, pairingFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -93,6 +102,10 @@ var (
 	ErrNotSame = errors.New("the numbers are not the same: somebody may stand between both sides. Nothing was paired")
 	// ErrRejected says that the desktop ended the pairing.
 	ErrRejected = errors.New("the desktop did not accept the pairing")
+	// ErrCode says that the relay has no such code.
+	ErrCode = errors.New("the relay does not know this code: it is wrong, used or has expired. Make a new one on the desktop")
+	// ErrLate says that the other side did not do its part in time.
+	ErrLate = errors.New("the other side did not finish the pairing in time: make a new code and try again")
 	// ErrExpired says that it took too long.
 	ErrExpired = errors.New("the code has expired: make a new one on the desktop")
 )
@@ -107,12 +120,15 @@ type PairConfig struct {
 	ParentDir string
 
 	HostLabel, ProviderKind, Version string
+	// Pin is the SHA-256 of the relay's certificate in hex, which then is all that counts
+	// about it; it is kept with the pairing. Empty for a certificate as usual.
+	Pin string
 	// Show is given the number that the desktop shows as well. With six digits its
 	// answer says whether a person found both the same; with a long code it is only
 	// told.
 	Show func(ctx context.Context, sas string, mustCompare bool) (same bool, err error)
 
-	HTTP *http.Client
+	HTTP *http.Client // default: one that knows Pin
 	Rand io.Reader
 	Now  func() time.Time
 }
@@ -123,6 +139,9 @@ func Pair(ctx context.Context, cfg PairConfig) (dir string, p *Pairing, err erro
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.HTTP == nil {
+		cfg.HTTP = relayclient.NewHTTP(cfg.Pin)
+	}
 	h, err := claim(ctx, &cfg)
 	if err != nil {
 		return "", nil, err
@@ -130,6 +149,9 @@ func Pair(ctx context.Context, cfg PairConfig) (dir string, p *Pairing, err erro
 	defer func() {
 		if err != nil {
 			h.giveUp()
+		}
+		if errors.Is(err, context.DeadlineExceeded) {
+			err = fmt.Errorf("%w (%w)", ErrLate, err)
 		}
 	}()
 	root, err := h.prove(ctx)
@@ -192,6 +214,9 @@ func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
 		ProviderKind: cfg.ProviderKind, BYOVersions: []string{byo.DuplexV2}, PluginVersion: cfg.Version}
 	var got byo.PairCompleted
 	if err := h.relay.Call(ctx, http.MethodPost, "/pair/complete", ask, &got); err != nil {
+		if relayclient.Code(err) == byo.CodePairingCodeInvalid {
+			return nil, ErrCode
+		}
 		return nil, fmt.Errorf("claim the code: %w", err)
 	}
 	if byo.CheckUUID("integration_id", got.IntegrationID) != nil || got.RelayToken == "" {
@@ -199,7 +224,7 @@ func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
 	}
 	h.relay.Token = func() byo.Secret { return got.RelayToken }
 	h.commitment = got.DesktopCommitment
-	h.pairing = Pairing{APIBaseURL: api, IntegrationID: got.IntegrationID, RelayToken: got.RelayToken, Label: got.Label, ProviderKind: got.ProviderKind,
+	h.pairing = Pairing{APIBaseURL: api, Pin: cfg.Pin, IntegrationID: got.IntegrationID, RelayToken: got.RelayToken, Label: got.Label, ProviderKind: got.ProviderKind,
 		BYOVersion: got.BYOVersion, DesktopKey: got.BYOPublicKey, PluginKey: public[:], SecretKey: h.secret.Reveal(), PairedAt: cfg.Now().UTC()}
 	switch {
 	case got.BYOVersion != byo.DuplexV2:
@@ -306,13 +331,14 @@ func (h *handshake) giveUp() {
 }
 
 // Unpair ends a pairing at the relay and deletes what is kept of it, even when the
-// relay cannot be reached; the error then says so.
+// relay cannot be reached; the error then says so. The client is nil for one that knows
+// the pairing's pin.
 func Unpair(ctx context.Context, dir string, client *http.Client) error {
 	p, err := LoadPairing(dir)
 	if err != nil {
 		return err
 	}
-	relay := &relayclient.Client{Base: p.APIBaseURL, Token: func() byo.Secret { return p.RelayToken }, HTTP: client}
+	relay := &relayclient.Client{Base: p.APIBaseURL, Token: func() byo.Secret { return p.RelayToken }, HTTP: p.http(client)}
 	err = relay.Call(ctx, http.MethodDelete, "/integrations/"+p.IntegrationID, nil, nil)
 	if relayclient.Gone(err) {
 		err = nil

@@ -94,3 +94,21 @@ func (s *Streams) Confirm(question string) (bool, error) {
 	}
 	return false, nil
 }
+
+// SameNumber shows the number that proves a pairing and, when it must be compared, asks
+// whether the other side shows it as well; yes is the answer of somebody who compared
+// it already.
+func (s *Streams) SameNumber(number string, must, yes bool) (bool, error) {
+	if !must {
+		s.Say("the desktop shows the number %s as well", number)
+		return true, nil
+	}
+	s.Say("number: %s", number)
+	if yes {
+		return true, nil
+	}
+	if !s.InTTY {
+		return false, Fail("nobody can compare the number "+number+" here", "run this on a terminal, or use the long code; --yes-same is for scripts that compared it")
+	}
+	return s.Confirm("Does the other side show the same number?")
+}

@@ -167,6 +167,9 @@ type Previous struct {
 	// outcome is without the report of the prompt, and empty for a chat message.
 	Outcome run.Outcome
 	Err     error
+	// Cut says that the gateway stopped before the run was over. Its message is in the
+	// session, with what it had done by then.
+	Cut bool
 }
 
 // Previous looks up a request that owner made under an idempotency key, also
@@ -183,6 +186,8 @@ func (rt *Router) Previous(kind ledger.Kind, owner string, id run.ID) (Previous,
 		p.Err = errors.New(cmp.Or(x.Reason, "the run failed"))
 	}
 	p.Outcome.Meta.Aborted = x.State == ledger.Aborted
+	p.Cut = x.State == ledger.Failed && (x.Reason == reasonDuring || x.Reason == reasonBefore) ||
+		x.State == ledger.Aborted && x.Reason == string(run.AbortShutdown)
 	if len(past.Response) > 0 {
 		if err := json.Unmarshal(past.Response, &p.Outcome); err != nil {
 			rt.log.Warn("response of an earlier run is not readable", "run", id, "err", err)

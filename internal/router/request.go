@@ -32,7 +32,7 @@ var errNoTarget = errors.New("Error: Pass --to <E.164>, --session-id, or --agent
 
 // channels are the surfaces that may be named whether or not they are set up;
 // the rest comes from the configuration.
-var channels = []string{"telegram", "whatsapp", "discord", "googlechat", "slack", "signal", "imessage", webchat, "last"}
+var channels = []string{"telegram", "whatsapp", "discord", "googlechat", "slack", "signal", "imessage", "stagewhisper", webchat, "last"}
 
 // webchat is the gateway's own surface.
 const webchat = "webchat"
