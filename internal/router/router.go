@@ -101,6 +101,10 @@ func (rt *Router) Wait(ctx context.Context, id run.ID, timeout time.Duration) (S
 // Active lists the runs that are under way, oldest first.
 func (rt *Router) Active() []Active { return rt.runs.list() }
 
+// Find returns a run that is under way: when it is done, [Router.Previous] knows all of
+// it. Nil when there is none.
+func (rt *Router) Find(id run.ID) *Run { return rt.runs.find(id) }
+
 // Busy reports whether the run with id is under way.
 func (rt *Router) Busy(id run.ID) bool { return rt.runs.find(id) != nil }
 

@@ -129,7 +129,7 @@ func TestSessionKeys(t *testing.T) {
 		// A desktop chooses the middle of the key, never its ends.
 		sessionKey("work", pairing, "x:reasoning", assistant.Chat): false,
 		"agent:main:telegram:direct:1:reasoning":                   false,
-		"main": false,
+		"main":                                                     false,
 	} {
 		if Overheard(key) != want {
 			t.Errorf("Overheard(%s) = %v, want %v", key, !want, want)

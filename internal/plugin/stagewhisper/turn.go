@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"openclaw/byo"
 	"openclaw/internal/assistant"
@@ -73,16 +72,18 @@ func goOn(text string) string {
 	return "[The gateway was stopped while you worked on the message below, and runs again. Finish it now. Check first what you had done already and do not repeat that, nor what you have said.]\n\n" + text
 }
 
-// previous is what became of an earlier run, which may still be under way.
-func (a *agent) previous(ctx context.Context, id run.ID) (router.Previous, bool, error) {
-	was, known := a.plugin.cfg.Router.Previous(ledger.Agent, a.owner(), id)
-	for known && !was.Ended {
-		if _, ended := a.plugin.cfg.Router.Wait(ctx, id, time.Minute); ctx.Err() != nil {
-			return was, known, ctx.Err()
-		} else if !ended && !a.plugin.cfg.Router.Busy(id) {
-			return was, known, errors.New("an earlier run of this turn has no end")
+// previous is what became of an earlier run; one that is under way is waited for.
+func (a *agent) previous(ctx context.Context, id run.ID) (was router.Previous, known bool, err error) {
+	if r := a.plugin.cfg.Router.Find(id); r != nil {
+		select {
+		case <-r.Done():
+		case <-ctx.Done():
+			return was, false, ctx.Err()
 		}
-		was, known = a.plugin.cfg.Router.Previous(ledger.Agent, a.owner(), id)
+	}
+	was, known = a.plugin.cfg.Router.Previous(ledger.Agent, a.owner(), id)
+	if known && !was.Ended {
+		return was, known, errors.New("an earlier run of this turn has no end")
 	}
 	return was, known, nil
 }
