@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	_ "embed"
 	"encoding/base64"
@@ -24,6 +25,7 @@ import (
 
 	"openclaw/byo"
 	"openclaw/internal/desktop"
+	"openclaw/internal/disk"
 	"openclaw/internal/relay"
 	"openclaw/internal/relayclient"
 )
@@ -31,7 +33,9 @@ import (
 const (
 	demoSession  = "demo"
 	demoQuestion = "Please note that Mr Thistlewick wants the draft on Friday."
-	demoColumn   = 62
+	// A gateway without a model obeys such directives.
+	demoOrder  = "say I have noted that Mr Thistlewick wants the draft on Friday."
+	demoColumn = 62
 )
 
 //go:embed demo_call.vtt
@@ -43,14 +47,16 @@ var demoCanaries = []string{"Quillfeather", "Oxbloodline", "Zephyrhaven", "Marro
 // demoCommand shows all three sides. See docs/commands/stagewhisper/demo.md.
 func demoCommand(p *program) *cobra.Command {
 	var speed float64
-	var keep bool
+	var keep, adapter bool
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show a call on all three sides, without any key",
-		Long: `Starts a relay, a desktop and an assistant on this machine, pairs them with the long code,
-plays a made-up call sixty times faster, and prints what the desktop knows beside what the
-relay has stored. Then it looks for words of the call in every file of the relay. The
-assistant works by rules, without a model. Nothing of your own is touched.`,
+		Long: `Starts a relay, a desktop and a gateway as the assistant on this machine, pairs them with
+the long code, plays a made-up call sixty times faster, and prints what the desktop knows
+beside what the relay has stored. Then it looks for words of the call in every file of the
+relay. The gateway is the openclaw that stands beside this program; without one, or with
+--adapter, the adapter of this program is the assistant. Either works by rules, without a
+model. Nothing of your own is touched.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := p.newStage("demo")
@@ -58,7 +64,12 @@ assistant works by rules, without a model. Nothing of your own is touched.`,
 				return err
 			}
 			d := &demo{stage: s, speed: speed}
-			err = d.run(cmd.Context())
+			if !adapter {
+				err = d.findGateway()
+			}
+			if err == nil {
+				err = d.run(cmd.Context())
+			}
 			if keep {
 				p.io.Say("everything lies in %s", s.dir)
 				return err
@@ -67,6 +78,7 @@ assistant works by rules, without a model. Nothing of your own is touched.`,
 		},
 	}
 	cmd.Flags().Float64Var(&speed, "speed", 60, "how many times faster than it was said")
+	cmd.Flags().BoolVar(&adapter, "adapter", false, "have the adapter be the assistant, not a gateway")
 	cmd.Flags().BoolVar(&keep, "keep", false, "keep the throw-away folder")
 	return cmd
 }
@@ -75,9 +87,11 @@ type demo struct {
 	*stage
 	speed float64
 	api   string
-	seen  *recorder
-	desk  *desk
-	id    string // of the assistant
+	// gateway runs the other program in the same place; nil for the adapter.
+	gateway *stage
+	seen    *recorder
+	desk    *desk
+	id      string // of the assistant
 
 	mu    sync.Mutex
 	found []desktop.Event // analyses
@@ -129,7 +143,7 @@ func (d *demo) raise(ctx context.Context) (stop func() error, err error) {
 	if err := d.pair(ctx); err != nil {
 		return stop, err
 	}
-	agent, err := d.start("assistant", "run", "--backend", "offline")
+	agent, err := d.startAssistant()
 	if err != nil {
 		return stop, err
 	}
@@ -140,7 +154,11 @@ func (d *demo) raise(ctx context.Context) (stop func() error, err error) {
 	err = agent.until(ctx, "the assistant", func() bool {
 		return d.desk.call(ctx, http.MethodPost, "/v1/assistants/"+d.id+"/test", struct{}{}, &way) == nil
 	})
-	d.say("assistant  answers through the relay, %d ms there and back", way.RoundTripMS)
+	what := "adapter"
+	if d.gateway != nil {
+		what = "gateway"
+	}
+	d.say("assistant  the "+what+" answers through the relay, %d ms there and back", way.RoundTripMS)
 	return stop, err
 }
 
@@ -216,10 +234,10 @@ func (e entry) String() string {
 // pair carries the long code from the desktop to the assistant.
 func (d *demo) pair(ctx context.Context) error {
 	var step desktop.PairingStep
-	if err := d.desk.call(ctx, http.MethodPost, "/v1/pairings", desktop.PairRequest{API: d.api, Label: "Studio", DesktopLabel: "demo", ProviderKind: "offline"}, &step); err != nil {
+	if err := d.desk.call(ctx, http.MethodPost, "/v1/pairings", desktop.PairRequest{API: d.api, Label: "Studio", DesktopLabel: "demo", ProviderKind: d.kind()}, &step); err != nil {
 		return err
 	}
-	if _, err := d.stage.run("assistant", "pair", "--code", step.Code, "--provider-kind", "offline", "--host-label", "box"); err != nil {
+	if err := d.claim(step.Code); err != nil {
 		return err
 	}
 	limit, cancel := context.WithTimeout(ctx, childReady)
@@ -238,6 +256,54 @@ func (d *demo) pair(ctx context.Context) error {
 	d.id = step.Assistant.ID
 	d.say("pairing    long code, verified by its secret; both sides show %s", step.SAS)
 	return nil
+}
+
+// findGateway looks for the gateway's program beside this one, and gives it a
+// configuration in the throw-away place.
+func (d *demo) findGateway() error {
+	gateway := *d.stage
+	gateway.bin = filepath.Join(filepath.Dir(d.bin), "openclaw")
+	if _, err := os.Stat(gateway.bin); err != nil {
+		d.p.io.Say("no openclaw stands beside this program, so its adapter is the assistant")
+		return nil
+	}
+	conf, err := json.Marshal(map[string]any{
+		"gateway": map[string]any{"mode": "local", "auth": map[string]any{"mode": "token", "token": rand.Text()}},
+		"logging": map[string]any{"file": d.path("gateway.log")},
+	})
+	if err != nil {
+		return err
+	}
+	if err := disk.MkdirAll(d.path(".openclaw")); err != nil {
+		return err
+	}
+	d.gateway = &gateway
+	return disk.WriteFile(d.path(".openclaw", "openclaw.json"), conf, 0o600)
+}
+
+// kind is that of the assistant.
+func (d *demo) kind() string {
+	if d.gateway != nil {
+		return "openclaw"
+	}
+	return "offline"
+}
+
+// claim has the assistant take the code.
+func (d *demo) claim(code string) error {
+	if d.gateway != nil {
+		_, err := d.gateway.run("stagewhisper", "pair", "--code", code, "--host-label", "box")
+		return err
+	}
+	_, err := d.stage.run("assistant", "pair", "--code", code, "--provider-kind", d.kind(), "--host-label", "box")
+	return err
+}
+
+func (d *demo) startAssistant() (*process, error) {
+	if d.gateway != nil {
+		return d.gateway.start("gateway", "run", "--port", "0")
+	}
+	return d.start("assistant", "run", "--backend", "offline")
 }
 
 // play feeds the call and collects what is found in it.
@@ -302,8 +368,12 @@ func (d *demo) play(ctx context.Context) error {
 
 // talk says one thing in the conversation.
 func (d *demo) talk(ctx context.Context) error {
-	d.say("\nMe:        %s", demoQuestion)
-	return d.p.say(ctx, d.desk, d.id, demoSession, demoQuestion, 10*time.Second)
+	question := demoQuestion
+	if d.gateway != nil {
+		question = demoOrder
+	}
+	d.say("\nMe:        %s", question)
+	return d.p.say(ctx, d.desk, d.id, demoSession, question, 10*time.Second)
 }
 
 func (d *demo) messages(ctx context.Context) ([]desktop.Message, error) {
