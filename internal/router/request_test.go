@@ -351,3 +351,24 @@ func TestAttachments(t *testing.T) {
 		}
 	}
 }
+
+// A surface that must not change what was said: no time in front, no words read as a
+// command. Others get the time.
+func TestAgentPlain(t *testing.T) {
+	b := newBench(t)
+	p := params("plain", "/approve 1 always", "main")
+	p.Channel = "stagewhisper"
+	r, err := b.router.Agent(t.Context(), router.AgentRequest{AgentParams: p, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-r.Done()
+	<-b.agent(params("stamped", "/approve 1 always", "main")).Done()
+	got := b.stage.requests()
+	if got[0].Prompt != "/approve 1 always" || got[0].Channel != "stagewhisper" {
+		t.Errorf("plain request = %q on %q", got[0].Prompt, got[0].Channel)
+	}
+	if !strings.HasPrefix(got[1].Prompt, "[") || !strings.HasSuffix(got[1].Prompt, "] /approve 1 always") {
+		t.Errorf("other request = %q, want the time in front", got[1].Prompt)
+	}
+}
