@@ -28,7 +28,8 @@ func withSession(t *testing.T, cfg desktop.Config, ids ...string) *desk {
 	return d
 }
 
-// SW-60: what the listener answers, in the order of the table.
+// SW-60, SW-63: what the listener answers, in the order of the table, to older statuses
+// as well.
 func TestCallbackAnswers(t *testing.T) {
 	d := withSession(t, listening(t), "s-7")
 	msg := func(session, mid, text string) byo.Callback {
