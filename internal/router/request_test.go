@@ -372,3 +372,32 @@ func TestAgentPlain(t *testing.T) {
 		t.Errorf("other request = %q, want the time in front", got[1].Prompt)
 	}
 }
+
+// New sessions get keys that can be listed; what is stored already is not locked out.
+func TestNewKeys(t *testing.T) {
+	b := newBench(t)
+	long := "agent:main:" + strings.Repeat("k", 502)
+	for key, want := range map[string]string{
+		long:                   "invalid agent params: session key has 513 bytes, want at most 512",
+		"agent:main:a\nb":      `invalid agent params: session key "agent:main:a\nb" must not hold control characters`,
+		"agent:main:\u001b[2J": `invalid agent params: session key "agent:main:\x1b[2j" must not hold control characters`,
+	} {
+		_, err := b.router.Agent(t.Context(), router.AgentRequest{AgentParams: params("new-"+key[:12], "hi", key)})
+		var refused *router.Error
+		if !errors.As(err, &refused) || refused.Text != want {
+			t.Errorf("%.20q: Agent() = %v, want %q", key, err, want)
+		}
+		if _, err := b.router.PatchSession(t.Context(), protocol.SessionsPatchParams{Key: key}); !errors.As(err, &refused) {
+			t.Errorf("%.20q: PatchSession() = %v, want a refusal", key, err)
+		}
+		if _, err := b.store.Update(t.Context(), key, func(e *session.Entry) error { e.SessionID = session.NewID(); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.router.Agent(t.Context(), router.AgentRequest{AgentParams: params("known-"+key[:12], "hi", key)}); err != nil && !strings.Contains(key, "\x1b") {
+			t.Errorf("%.20q: a session that is stored is refused: %v", key, err)
+		}
+	}
+	if _, err := b.router.Agent(t.Context(), router.AgentRequest{AgentParams: params("fits", "hi", long[:512])}); err != nil {
+		t.Errorf("a key of 512 bytes is refused: %v", err)
+	}
+}

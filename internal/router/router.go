@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"openclaw/internal/chat"
 	"openclaw/internal/config"
@@ -149,7 +151,29 @@ func (rt *Router) open(sessionKey string) (door, error) {
 	if rt.canonical(sessionKey) == chat.UnknownKey {
 		return door{}, &Error{fmt.Sprintf("invalid session key %q", sessionKey)}
 	}
-	return rt.locate(sessionKey)
+	d, err := rt.locate(sessionKey)
+	if err != nil {
+		return d, err
+	}
+	if _, known := d.store.Get(d.key); !known {
+		err = checkNewKey(d.key)
+	}
+	return d, err
+}
+
+// maxKey bounds the key of a new session, in bytes. What surfaces make up is far below.
+const maxKey = 512
+
+// checkNewKey refuses keys that would be a nuisance wherever sessions are listed. Those
+// that are stored already stay as they are.
+func checkNewKey(key string) error {
+	switch {
+	case len(key) > maxKey:
+		return &Error{fmt.Sprintf("session key has %d bytes, want at most %d", len(key), maxKey)}
+	case strings.ContainsFunc(key, unicode.IsControl):
+		return &Error{fmt.Sprintf("session key %q must not hold control characters", key)}
+	}
+	return nil
 }
 
 // locate finds the agent and the store of a session key.
