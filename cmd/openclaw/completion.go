@@ -27,10 +27,13 @@ func completionCommand(p *program) *cobra.Command {
 	var shell string
 	var install, writeState, yes bool
 	cmd := &cobra.Command{
-		Use:   "completion",
+		Use:   "completion [shell]",
 		Short: "Print or install shell completion",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:  atMostOne,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && shell == "" {
+				shell = args[0]
+			}
 			if shell == "" {
 				shell = p.detectShell()
 			}

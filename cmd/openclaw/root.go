@@ -126,6 +126,14 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOne wants one argument or none.
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return cli.Fail(fmt.Sprintf("unexpected argument %q", args[1]), helpHint(cmd))
+	}
+	return nil
+}
+
 func flagError(cmd *cobra.Command, err error) error { return cli.Fail(err.Error(), helpHint(cmd)) }
 
 func helpHint(cmd *cobra.Command) string { return "see " + cmd.CommandPath() + " --help" }

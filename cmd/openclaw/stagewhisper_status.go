@@ -100,7 +100,7 @@ func stagewhisperUnpairCommand(p *program) *cobra.Command {
 		Long: `Ends a pairing at the relay and deletes its keys and the answers that wait to be
 delivered. The agent that was made for it leaves the config file; its workspace and its
 sessions stay until you delete them. A running gateway stops answering at once.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := p.theirs(args)
 			if err != nil {

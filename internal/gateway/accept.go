@@ -22,7 +22,9 @@ func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) {
 	settings := g.settings()
 	p := peerOf(r, settings.trusted)
 	if !g.preauth.take(r.Context(), p.key(), preauthPerAddr, preauthWait) {
-		g.log.Warn("too many connections in the handshake", "addr", p.key().String())
+		if kept, ok := g.refusals.pass(p.key(), "full"); ok {
+			g.log.Warn("too many connections in the handshake", "addr", p.key().String(), "alike", kept)
+		}
 		w.Header().Set("Retry-After", "10")
 		plain(w, http.StatusTooManyRequests, "Too Many Requests")
 		return

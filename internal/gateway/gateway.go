@@ -97,6 +97,7 @@ type Gateway struct {
 	feed     feed
 	answers  dedupe
 	limiter  failureLimiter
+	refusals quiet // lines about those who are not let in
 	preauth  addrCounter
 	restarts *restarts
 	beats    heartbeats

@@ -70,7 +70,9 @@ func (g *Gateway) handshake(ctx context.Context, c *conn, data []byte) *farewell
 	if r == nil {
 		return nil
 	}
-	g.log.Info("connect refused", "conn", c.id, "addr", c.peer.key().String(), "code", r.err.Code, "reason", r.err.Message)
+	if kept, ok := g.refusals.pass(c.peer.key(), r.err.Code); ok {
+		g.log.Info("connect refused", "conn", c.id, "addr", c.peer.key().String(), "code", r.err.Code, "reason", r.err.Message, "alike", kept)
+	}
 	g.reply(c, req.ID, nil, r.err)
 	bye := &farewell{code: r.code, reason: r.reason}
 	if bye.code == 0 {

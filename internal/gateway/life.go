@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -114,7 +115,8 @@ func (g *Gateway) awaitEnd(ctx context.Context, addr net.Addr) error {
 				g.log.Info("restarting", "reason", why)
 				return ErrRestart
 			}
-			g.log.Error("restart called off: the gateway would not start again", "reason", why, "err", err)
+			g.log.Error("restart called off: the gateway would not start again", "reason", why, "err", err,
+				"next", fmt.Sprintf("correct %[1]s, or put its last copy %[1]s.bak in its place; openclaw doctor says what is wrong", g.cfg.ConfigPath))
 		}
 	}
 }
