@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"openclaw/internal/mockllm"
+	"openclaw/internal/relay/jetstream/jetstreamtest"
 )
 
 // The scripts run the program itself: the test binary starts again as stagewhisper.
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 			"grab":  cmdGrab,
 			"model": cmdModel,
 			"build": cmdBuild,
+			"nats":  cmdNATS,
 		},
 	})
 }
@@ -208,6 +210,24 @@ func cmdMode(ts *testscript.TestScript, neg bool, args []string) {
 	if got := fmt.Sprintf("%04o", info.Mode().Perm()); got != args[1] {
 		ts.Fatalf("%s has mode %s, want %s", args[0], got, args[1])
 	}
+}
+
+// cmdNATS starts a cluster of NATS servers, one when no number is given, and sets
+// NATS_URL.
+func cmdNATS(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: nats [servers]")
+	}
+	n := 1
+	if len(args) == 1 {
+		var err error
+		n, err = strconv.Atoi(args[0])
+		ts.Check(err)
+	}
+	servers, err := jetstreamtest.Start(ts.MkAbs("nats"), n)
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(servers.Close()) })
+	ts.Setenv("NATS_URL", servers.URLs)
 }
 
 // cmdModel starts a model server with a key and sets MODEL_URL; the reply to a message

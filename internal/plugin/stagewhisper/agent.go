@@ -69,9 +69,6 @@ type Asker struct {
 // that may be chosen. Rules answer when no model is connected.
 func (k *Asker) Reason(ctx context.Context, agentID string, q assistant.Question) (assistant.Answer, error) {
 	models, choice := k.Models(agentID), k.Config().AgentModel(agentID)
-	if q.Model == "" && choice.Primary == "" && models.Offline() {
-		return assistant.ByRules(q)
-	}
 	if q.Model != "" {
 		if _, err := models.Select(q.Model); err != nil {
 			return assistant.Answer{}, err
@@ -86,6 +83,9 @@ func (k *Asker) Reason(ctx context.Context, agentID string, q assistant.Question
 	}
 	var failures []model.Attempt
 	for _, ref := range refs {
+		if ref == model.OfflineRef() {
+			return assistant.ByRules(q)
+		}
 		answer, err := k.ask(ctx, models, ref, q)
 		if err == nil {
 			return answer, nil

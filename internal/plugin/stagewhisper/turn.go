@@ -12,6 +12,7 @@ import (
 	"openclaw/byo"
 	"openclaw/internal/assistant"
 	"openclaw/internal/ledger"
+	"openclaw/internal/model"
 	"openclaw/internal/router"
 	"openclaw/internal/run"
 	"openclaw/protocol"
@@ -52,7 +53,9 @@ func (a *agent) Turn(ctx context.Context, t assistant.Turn, emit func(assistant.
 }
 
 func (a *agent) offline(id string) bool {
-	return a.plugin.cfg.Config().AgentModel(id).Primary == "" && a.plugin.cfg.Models(id).Offline()
+	choice := a.plugin.cfg.Config().AgentModel(id)
+	refs, err := a.plugin.cfg.Models(id).Candidates(choice.Primary, choice.Fallbacks)
+	return err == nil && len(refs) > 0 && refs[0] == model.OfflineRef()
 }
 
 func (a *agent) owner() string { return Channel + ":" + a.name }

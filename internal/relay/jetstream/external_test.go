@@ -1,9 +1,7 @@
 package jetstream_test
 
 import (
-	"fmt"
 	"net"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -12,48 +10,19 @@ import (
 
 	"openclaw/internal/relay"
 	"openclaw/internal/relay/jetstream"
+	"openclaw/internal/relay/jetstream/jetstreamtest"
 	"openclaw/internal/relay/relaytest"
 )
 
 // start runs servers on loopback, as a cluster when there are several.
 func start(t *testing.T, n int) (servers []*server.Server, urls string) {
 	t.Helper()
-	var routes []*url.URL
-	ports := make([]int, n)
-	if n > 1 {
-		for i := range ports {
-			ports[i] = freePort(t)
-			routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
-		}
+	all, err := jetstreamtest.Start(t.TempDir(), n)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var addrs []string
-	for i := range n {
-		opts := &server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-			JetStream: true, StoreDir: t.TempDir(),
-		}
-		if n > 1 {
-			opts.Cluster = server.ClusterOpts{Name: "relay", Host: "127.0.0.1", Port: ports[i], NoAdvertise: true}
-			opts.Routes = routes
-		}
-		s, err := server.NewServer(opts)
-		if err != nil {
-			t.Fatalf("make server: %v", err)
-		}
-		s.Start()
-		t.Cleanup(func() {
-			s.Shutdown()
-			s.WaitForShutdown()
-		})
-		servers = append(servers, s)
-	}
-	for _, s := range servers {
-		if !s.ReadyForConnections(20 * time.Second) {
-			t.Fatal("a server does not get ready")
-		}
-		addrs = append(addrs, s.ClientURL())
-	}
-	return servers, strings.Join(addrs, ",")
+	t.Cleanup(func() { _ = all.Close() }) // it gives no error
+	return all.List, all.URLs
 }
 
 func freePort(t *testing.T) int {
