@@ -51,7 +51,7 @@ there. A running gateway answers at once.`,
 			if _, err := stagewhisper.Bind(conf, "any", agent, ""); agent != "" && err != nil {
 				return cli.Hint(err, "leave --agent out to get an agent for this pairing alone")
 			}
-			if label == "" {
+			if label = cmp.Or(label, stagewhisper.Label(conf)); label == "" {
 				if label, err = os.Hostname(); err != nil {
 					label = "openclaw"
 				}
@@ -89,7 +89,7 @@ there. A running gateway answers at once.`,
 	fl.StringVar(&code, "code", "", "the code: six digits, or the text that begins with "+byo.RelayCodePrefix)
 	fl.StringVar(&api, "api-url", "", "address of the relay, with six digits (default: channels.stagewhisper.apiBaseUrl)")
 	fl.StringVar(&agent, "agent", "", "agent that answers (default: a new one for this pairing alone)")
-	fl.StringVar(&label, "host-label", "", "name of this machine as the desktop shows it (default: its host name)")
+	fl.StringVar(&label, "host-label", "", "name of this machine as the desktop shows it (default: channels.stagewhisper.label, then its host name)")
 	fl.StringVar(&pin, "pin", "", "SHA-256 of the relay's certificate, which then is all that counts about it")
 	fl.BoolVar(&same, "yes-same", false, "say that both sides show the same number, for scripts that compared it")
 	fl.BoolVar(&asJSON, "json", false, "print the pairing as JSON")
@@ -124,6 +124,9 @@ the gateway opens; whoever has it can write to the agent. The token stays the sa
 			}
 			dir := p.stageWhisperDir(name)
 			_, known := assistant.LoadDirect(dir)
+			if known != nil {
+				change.Label = cmp.Or(change.Label, stagewhisper.Label(conf))
+			}
 			change.ProviderKind = "openclaw"
 			code, d, err := assistant.PairCode(dir, change)
 			if err != nil {

@@ -101,6 +101,12 @@ func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// Label is the name that the configuration gives this assistant; may be empty.
+func Label(c *config.Config) string {
+	section, _ := c.Channels[Channel].(map[string]any)
+	return cmp.Or(text(section, "label"), text(c.Plugins.Entries[Channel].Config, "label"))
+}
+
 // APIBaseURL is the relay that the configuration names for new pairings; may be empty.
 func APIBaseURL(c *config.Config) string {
 	section, _ := c.Channels[Channel].(map[string]any)

@@ -67,3 +67,15 @@ func TestUnreadableSettingsServeNothing(t *testing.T) {
 		t.Errorf("settings that cannot be read serve: %+v", s)
 	}
 }
+
+// What pairings take from the configuration unless they are told otherwise.
+func TestPairingDefaults(t *testing.T) {
+	c := open(t, `{channels:{stagewhisper:{apiBaseUrl:"https://relay.example",label:"Box"}},plugins:{entries:{stagewhisper:{config:{label:"other"}}}}}`).Snapshot().Config
+	if got, want := APIBaseURL(c)+" "+Label(c), "https://relay.example Box"; got != want {
+		t.Errorf("defaults = %s, want %s", got, want)
+	}
+	c = open(t, `{plugins:{entries:{stagewhisper:{config:{apiBaseUrl:"https://old.example",label:"Old"}}}}}`).Snapshot().Config
+	if got, want := APIBaseURL(c)+" "+Label(c), "https://old.example Old"; got != want {
+		t.Errorf("defaults of the plugin's section = %s, want %s", got, want)
+	}
+}
