@@ -80,3 +80,23 @@ func TestCluster(t *testing.T) {
 		servers[0].WaitForShutdown()
 	})
 }
+
+// SW-25: two relays that meet on a cluster that nobody has used yet.
+func TestTwoOnAFreshCluster(t *testing.T) {
+	_, urls := start(t, 3)
+	opened := make(chan error, 2)
+	for range cap(opened) {
+		go func() {
+			b, err := jetstream.Open(t.Context(), jetstream.Config{URL: urls, Replicas: 3})
+			if err == nil {
+				err = b.Close()
+			}
+			opened <- err
+		}()
+	}
+	for range cap(opened) {
+		if err := <-opened; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -176,6 +176,30 @@ const syncEvery = 10 * time.Second
 // maxPayload fits a completion with its head.
 const maxPayload = 1 << 20
 
+// placeWithin is how long one try to place a stream may take. A cluster without a leader
+// drops what it is asked, so that a longer wait would be in vain.
+const placeWithin = 5 * time.Second
+
+// place tries until a stream is placed or ctx ends. A cluster that two relays prepare at
+// once may drop a request, and may not know yet on one server what another has made.
+func place[T any](ctx context.Context, try func(context.Context) (T, error)) (T, error) {
+	for {
+		within, cancel := context.WithTimeout(ctx, placeWithin)
+		made, err := try(within)
+		late := within.Err() != nil
+		cancel()
+		young := late || errors.Is(err, jetstream.ErrBucketNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, nats.ErrNoResponders)
+		if err == nil || !young || ctx.Err() != nil {
+			return made, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return made, err
+		}
+	}
+}
+
 // prepare makes sure of all streams, at once.
 func (b *Broker) prepare(ctx context.Context) error {
 	// A cluster that has just come up takes its time to place three replicas.
@@ -185,7 +209,7 @@ func (b *Broker) prepare(ctx context.Context) error {
 	var mu sync.Mutex
 	for _, c := range relay.Buckets() {
 		g.Go(func() error {
-			kv, err := b.bucket(ctx, c)
+			kv, err := place(ctx, func(ctx context.Context) (jetstream.KeyValue, error) { return b.bucket(ctx, c) })
 			if err != nil {
 				return fmt.Errorf("prepare table %s: %w", c.Bucket, err)
 			}
@@ -197,7 +221,7 @@ func (b *Broker) prepare(ctx context.Context) error {
 	}
 	for _, name := range []relay.Side{relay.ToAssistant, relay.ToDesktop} {
 		g.Go(func() error {
-			s, err := b.side(ctx, name)
+			s, err := place(ctx, func(ctx context.Context) (*side, error) { return b.side(ctx, name) })
 			if err != nil {
 				return fmt.Errorf("prepare topics %s: %w", name, err)
 			}
