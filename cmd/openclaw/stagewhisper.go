@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -95,9 +94,5 @@ func (p *program) changeConfig(cmd *cobra.Command, file *config.File, ops []conf
 
 // served reports whether a process answers for a pairing.
 func (p *program) served(name string) bool {
-	dir := p.stageWhisperDir(name)
-	if _, err := filepath.EvalSymlinks(dir); err != nil {
-		return false // asking would make the folder
-	}
-	return assistant.InUse(dir)
+	return assistant.InUse(p.stageWhisperDir(name))
 }

@@ -115,10 +115,8 @@ the gateway opens; whoever has it can write to the agent. The token stays the sa
 			}
 			name := assistant.DirectName
 			conf := file.Snapshot().Config
-			if bound, err := stagewhisper.AgentOf(conf, name); agent == "" && err == nil && bound != conf.DefaultAgentID() {
-				agent = bound // as it is
-			}
-			ops, err := stagewhisper.Bind(conf, name, agent, change.Label)
+			// What no flag changes stays.
+			ops, err := stagewhisper.Bind(conf, name, cmp.Or(agent, stagewhisper.Bound(conf, name)), change.Label)
 			if err != nil {
 				return cli.Hint(err, "leave --agent out to get an agent for this pairing alone")
 			}

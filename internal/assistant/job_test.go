@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"openclaw/byo"
 	"openclaw/byo/seal"
 	"openclaw/internal/assistant"
@@ -494,4 +496,32 @@ func TestPairComparesNumbers(t *testing.T) {
 			t.Errorf("after Unpair: %v", err)
 		}
 	}
+}
+
+// A relay chooses the ids of pairings. With one that is in use it would put one desktop
+// in the place of another; nothing of that one is touched.
+func TestPairKeepsOthers(t *testing.T) {
+	bubble(t, "the id of another pairing", func(t *testing.T, r *relay, dir string) {
+		before := map[string]string{}
+		read := func(into map[string]string) {
+			for _, name := range []string{"pairing.json", "relay.jsonl"} {
+				data, _ := os.ReadFile(filepath.Join(dir, name)) // one that is missing is like none
+				into[name] = string(data)
+			}
+		}
+		read(before)
+		_, _, err := assistant.Pair(t.Context(), assistant.PairConfig{Code: "482913", API: "https://relay.example", ParentDir: filepath.Dir(dir), ProviderKind: "openclaw", HTTP: r.http(),
+			Show: func(context.Context, string, bool) (bool, error) { return true, nil }})
+		if !errors.Is(err, assistant.ErrKnown) {
+			t.Errorf("Pair = %v, want ErrKnown", err)
+		}
+		after := map[string]string{}
+		read(after)
+		if diff := cmp.Diff(before, after); diff != "" || before["pairing.json"] == "" {
+			t.Errorf("the other pairing (-before +after):\n%s", diff)
+		}
+		if r.deleted {
+			t.Error("the relay was told to forget the other pairing")
+		}
+	})
 }

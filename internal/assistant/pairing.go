@@ -1,6 +1,7 @@
 package assistant
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"openclaw/byo"
@@ -104,6 +107,8 @@ var (
 	ErrRejected = errors.New("the desktop did not accept the pairing")
 	// ErrCode says that the relay has no such code.
 	ErrCode = errors.New("the relay does not know this code: it is wrong, used or has expired. Make a new one on the desktop")
+	// ErrKnown says that the relay gave the pairing the id of another one.
+	ErrKnown = errors.New("the relay gave this pairing the id of one that is here already: unpair that one first if it is not used any more, otherwise do not trust this relay")
 	// ErrLate says that the other side did not do its part in time.
 	ErrLate = errors.New("the other side did not finish the pairing in time: make a new code and try again")
 	// ErrExpired says that it took too long.
@@ -223,6 +228,9 @@ func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
 		return nil, errors.New("claim the code: the relay's answer is not complete")
 	}
 	h.relay.Token = func() byo.Secret { return got.RelayToken }
+	if known, err := isKnown(cfg.ParentDir, got.IntegrationID); known || err != nil {
+		return nil, cmp.Or(err, ErrKnown)
+	}
 	h.commitment = got.DesktopCommitment
 	h.pairing = Pairing{APIBaseURL: api, Pin: cfg.Pin, IntegrationID: got.IntegrationID, RelayToken: got.RelayToken, Label: got.Label, ProviderKind: got.ProviderKind,
 		BYOVersion: got.BYOVersion, DesktopKey: got.BYOPublicKey, PluginKey: public[:], SecretKey: h.secret.Reveal(), PairedAt: cfg.Now().UTC()}
@@ -235,6 +243,16 @@ func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
 		return nil, ErrKeyMismatch
 	}
 	return h, nil
+}
+
+// isKnown reports whether a pairing has that id. A relay chooses ids: with one that is in
+// use it would have one desktop replace another, keys, memory and agent.
+func isKnown(parent, id string) (bool, error) {
+	entries, err := os.ReadDir(parent)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("list the pairings: %w", err)
+	}
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return strings.EqualFold(e.Name(), id) }), nil
 }
 
 func (h *handshake) path(rest string) string {

@@ -44,15 +44,18 @@ type Plugin struct {
 	host  *assistant.Host
 	asker Asker
 
+	// turns holds a *mailbox for each run.ID that answers a desktop. Every event of every
+	// run is looked up in it.
+	turns sync.Map
+
 	mu       sync.Mutex
-	turns    map[run.ID]*mailbox // of the runs that answer desktops
-	seen     map[string]string   // by pairing, the model that a job named last
-	reported string              // what was last wrong with the settings
+	seen     map[string]string // by pairing, the model that a job named last
+	reported string            // what was last wrong with the settings
 }
 
 // New returns a plugin that serves nothing yet.
 func New(cfg Config) *Plugin {
-	p := &Plugin{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), turns: map[run.ID]*mailbox{}, seen: map[string]string{}}
+	p := &Plugin{cfg: cfg, log: cmp.Or(cfg.Log, slog.New(slog.DiscardHandler)), seen: map[string]string{}}
 	p.asker = Asker{Config: cfg.Config, Models: cfg.Models, Log: p.log}
 	p.host = assistant.NewHost(assistant.HostConfig{
 		Dir: cfg.Dir, Version: Version, Transport: "gateway", HTTP: cfg.HTTP, Log: p.log,
@@ -101,23 +104,14 @@ func (p *Plugin) settings() settings {
 
 // Publish takes an event of any run. It does not wait for anybody.
 func (p *Plugin) Publish(e run.Event) {
-	p.mu.Lock()
-	box := p.turns[e.RunID]
-	p.mu.Unlock()
-	if box != nil {
-		box.put(e)
+	if box, ok := p.turns.Load(e.RunID); ok {
+		box.(*mailbox).put(e)
 	}
 }
 
 // listen returns what is told of a run, until stop is called.
 func (p *Plugin) listen(id run.ID) (box *mailbox, stop func()) {
 	box = newMailbox()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.turns[id] = box
-	return box, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.turns, id)
-	}
+	p.turns.Store(id, box)
+	return box, func() { p.turns.Delete(id) }
 }

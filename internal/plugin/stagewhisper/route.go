@@ -15,18 +15,16 @@ import (
 // Channel is the name of this surface in the configuration, and of its plugin.
 const Channel = "stagewhisper"
 
-// shortID is enough of a pairing's id to tell pairings apart.
-func shortID(name string) string { return name[:min(len(name), 8)] }
-
-// OwnAgent is the id of the agent that belongs to a pairing alone.
-func OwnAgent(name string) string { return chat.NormalizeAgentID(Channel + "-" + shortID(name)) }
+// OwnAgent is the id of the agent that belongs to a pairing alone. It holds the whole
+// name: a relay chooses it, and must not be able to choose two that look alike.
+func OwnAgent(name string) string { return chat.NormalizeAgentID(Channel + "-" + name) }
 
 // AgentOf returns the agent that answers for a pairing: the one it is bound to, else
 // its own. The direct pairing is answered by the default agent when it has neither,
 // because a listener may be set up in the configuration alone.
 func AgentOf(c *config.Config, name string) (string, error) {
 	id := OwnAgent(name)
-	if bound := bindingOf(c, name); bound != "" {
+	if bound := Bound(c, name); bound != "" {
 		id = chat.NormalizeAgentID(bound)
 	} else if _, own := c.Agent(id); !own && name == assistant.DirectName {
 		id = c.DefaultAgentID()
@@ -37,9 +35,9 @@ func AgentOf(c *config.Config, name string) (string, error) {
 	return id, nil
 }
 
-// bindingOf is the agent that bindings name for a pairing; one for the pairing goes
-// before one for all.
-func bindingOf(c *config.Config, name string) string {
+// Bound is the agent that bindings name for a pairing, empty for none; one for the
+// pairing goes before one for all.
+func Bound(c *config.Config, name string) string {
 	all := ""
 	for _, b := range c.Bindings {
 		if !strings.EqualFold(strings.TrimSpace(b.Match.Channel), Channel) || b.Match.Peer != nil {
@@ -61,7 +59,7 @@ func bindingOf(c *config.Config, name string) string {
 // keeps the pairings apart by their ids.
 func sessionKey(agentID, name, session string, kind assistant.Kind) string {
 	if agentID != OwnAgent(name) {
-		session = shortID(name) + "." + session
+		session = name + "." + session
 	}
 	return assistant.SessionKey(agentID, session, kind)
 }

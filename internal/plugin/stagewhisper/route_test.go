@@ -39,7 +39,7 @@ func TestAgentOf(t *testing.T) {
 		name, config, pairing string
 		want                  string // empty: nobody answers
 	}{
-		{"an own agent", `{agents:{list:[{id:"main"},{id:"stagewhisper-1f76a5b5"}]}}`, pairing, "stagewhisper-1f76a5b5"},
+		{"an own agent", `{agents:{list:[{id:"main"},{id:"stagewhisper-1f76a5b5-3a38-4ec2-854a-693945810418"}]}}`, pairing, "stagewhisper-1f76a5b5-3a38-4ec2-854a-693945810418"},
 		{"no agent", `{}`, pairing, ""},
 		{"a binding", `{agents:{list:[{id:"main"},{id:"work"}]},bindings:[{agentId:"work",match:{channel:"stagewhisper",accountId:"` + pairing + `"}}]}`, pairing, "work"},
 		{"a binding for all", `{bindings:[{agentId:"main",match:{channel:"stagewhisper"}}]}`, pairing, "main"},
@@ -59,7 +59,7 @@ func TestAgentOf(t *testing.T) {
 
 // What pairing adds to the configuration, and that unpairing takes it away again.
 func TestBind(t *testing.T) {
-	const own = "stagewhisper-1f76a5b5"
+	const own = "stagewhisper-1f76a5b5-3a38-4ec2-854a-693945810418"
 	tests := []struct {
 		name, config, agent string
 		agents              []string
@@ -120,7 +120,7 @@ func TestSessionKeys(t *testing.T) {
 	if a == b {
 		t.Errorf("two pairings share the session %s", a)
 	}
-	if got, want := sessionKey(OwnAgent(pairing), pairing, "s-1", assistant.Chat), "agent:stagewhisper-1f76a5b5:stagewhisper:direct:sw:s-1:chat"; got != want {
+	if got, want := sessionKey(OwnAgent(pairing), pairing, "s-1", assistant.Chat), "agent:stagewhisper-1f76a5b5-3a38-4ec2-854a-693945810418:stagewhisper:direct:sw:s-1:chat"; got != want {
 		t.Errorf("session of an own agent = %s, want %s", got, want)
 	}
 	for key, want := range map[string]bool{
@@ -134,5 +134,17 @@ func TestSessionKeys(t *testing.T) {
 		if Overheard(key) != want {
 			t.Errorf("Overheard(%s) = %v, want %v", key, !want, want)
 		}
+	}
+}
+
+// SW-53: ids that differ in their last letter only have agents and runs of their own.
+func TestLookAlikes(t *testing.T) {
+	alike := pairing[:len(pairing)-1] + "9"
+	if OwnAgent(pairing) == OwnAgent(alike) {
+		t.Errorf("two pairings share the agent %s", OwnAgent(alike))
+	}
+	a, b := &agent{name: pairing}, &agent{name: alike}
+	if a.runID("t", 0) == b.runID("t", 0) {
+		t.Errorf("two pairings share the run %s", a.runID("t", 0))
 	}
 }

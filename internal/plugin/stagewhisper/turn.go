@@ -63,7 +63,7 @@ func (a *agent) owner() string { return Channel + ":" + a.name }
 // runID names the run of a task, which desktops choose: nobody else's run is hit by it.
 // A task that was cut off and goes on has more than one.
 func (a *agent) runID(task string, nth int) string {
-	id := Channel + ":" + shortID(a.name) + ":" + task
+	id := Channel + ":" + a.name + ":" + task
 	if nth > 0 {
 		id = fmt.Sprintf("%s:%d", id, nth+1)
 	}

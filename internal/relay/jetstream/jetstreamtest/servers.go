@@ -70,13 +70,17 @@ func Start(dir string, n int) (*Servers, error) {
 
 // led waits until the servers have agreed on a leader.
 func (s *Servers) led() bool {
-	for range 1000 {
-		if slices.ContainsFunc(s.List, (*server.Server).JetStreamIsLeader) {
-			return true
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(20 * time.Second)
+	for !slices.ContainsFunc(s.List, (*server.Server).JetStreamIsLeader) {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			return false
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	return false
+	return true
 }
 
 // Close ends all servers.
