@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"openclaw/internal/assistant"
+	"openclaw/internal/chat"
 	"openclaw/internal/cli"
 	"openclaw/internal/config"
 	"openclaw/internal/plugin/stagewhisper"
@@ -36,10 +38,14 @@ needed. Ends with 1 when the model does not answer in that form.`,
 			if agent == "" {
 				agent = snap().Config.DefaultAgentID()
 			}
+			if !slices.Contains(snap().Config.AgentIDs(), chat.NormalizeAgentID(agent)) {
+				return cli.Fail(fmt.Sprintf("agent %q is not in agents.list", agent))
+			}
+			models := newModels(p.paths, snap)
 			ctx, cancel := context.WithTimeout(cmd.Context(), checkWithin)
 			defer cancel()
 			began := time.Now()
-			asker := stagewhisper.Asker{Config: func() *config.Config { return snap().Config }, Models: newModels(p.paths, snap).of, Strict: true, Log: slog.New(slog.DiscardHandler)}
+			asker := stagewhisper.Asker{Config: func() *config.Config { return snap().Config }, Models: models.of, Strict: true, Log: slog.New(slog.DiscardHandler)}
 			answer, value, err := assistant.Check(ctx, func(ctx context.Context, q assistant.Question) (assistant.Answer, error) {
 				return asker.Reason(ctx, agent, q)
 			}, model)
@@ -47,6 +53,9 @@ needed. Ends with 1 when the model does not answer in that form.`,
 				return cli.Hint(err, "try another model with --model, or see "+p.name+" models status")
 			}
 			took := time.Since(began)
+			if answer.ModelRef == assistant.RulesRef {
+				p.io.Say("no model is connected, so a few rules answered; a call gets no more than that. %s", models.of(agent).OfflineReason())
+			}
 			if asJSON {
 				return p.io.JSON(map[string]any{"ok": true, "model": answer.ModelRef, "took_ms": took.Milliseconds(), "result": value})
 			}

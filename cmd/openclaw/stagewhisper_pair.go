@@ -45,8 +45,8 @@ there. A running gateway answers at once.`,
 			}
 			conf := file.Snapshot().Config
 			api = cmp.Or(api, stagewhisper.APIBaseURL(conf))
-			if _, err := byo.ParseRelayCode(code); err != nil && api == "" {
-				return cli.Fail("--api-url is missing", "six digits do not say which relay they belong to")
+			if _, err := assistant.ReadCode(code, api); err != nil {
+				return cli.Hint(err, "--code takes what the desktop shows, --api-url the relay of six digits")
 			}
 			if _, err := stagewhisper.Bind(conf, "any", agent, ""); agent != "" && err != nil {
 				return cli.Hint(err, "leave --agent out to get an agent for this pairing alone")

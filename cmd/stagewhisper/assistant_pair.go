@@ -33,8 +33,8 @@ somebody stands in between.`,
 			if code == "" {
 				return cli.Fail("--code is missing", "get one on the desktop: stagewhisper desktop pair --api-url URL")
 			}
-			if _, err := byo.ParseRelayCode(code); err != nil && api == "" {
-				return cli.Fail("--api-url is missing", "six digits do not say which relay they belong to")
+			if _, err := assistant.ReadCode(code, api); err != nil {
+				return cli.Hint(err, "--code takes what the desktop shows, --api-url the relay of six digits")
 			}
 			parent, err := p.pairings()
 			if err != nil {

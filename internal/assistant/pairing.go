@@ -107,6 +107,8 @@ var (
 	ErrRejected = errors.New("the desktop did not accept the pairing")
 	// ErrCode says that the relay has no such code.
 	ErrCode = errors.New("the relay does not know this code: it is wrong, used or has expired. Make a new one on the desktop")
+	// ErrNoRelay says that six digits came without the address of their relay.
+	ErrNoRelay = errors.New("six digits do not say which relay they belong to: its address is missing")
 	// ErrKnown says that the relay gave the pairing the id of another one.
 	ErrKnown = errors.New("the relay gave this pairing the id of one that is here already: unpair that one first if it is not used any more, otherwise do not trust this relay")
 	// ErrLate says that the other side did not do its part in time.
@@ -195,21 +197,37 @@ type handshake struct {
 	pairing    Pairing
 }
 
-func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
-	h := &handshake{cfg: cfg}
-	api, code, ok := cfg.API, "", false
-	var dpk []byte
-	if long, err := byo.ParseRelayCode(cfg.Code); err == nil {
-		api, code, dpk, h.psk = long.API, string(long.Code), long.Key, long.PSK
-	} else if !errors.Is(err, byo.ErrNoPairingCode) {
-		return nil, fmt.Errorf("read the code: %w", err)
-	} else if code, ok = byo.NormalizeCode(cfg.Code); !ok {
-		return nil, errors.New("read the code: want the six digits or the whole text beginning with " + byo.RelayCodePrefix)
+// ReadCode reads a code of either style and says what is wrong with it; api is the relay
+// of one with six digits. What it returns holds secrets.
+func ReadCode(code, api string) (*byo.RelayCode, error) {
+	long, err := byo.ParseRelayCode(code)
+	if errors.Is(err, byo.ErrNoPairingCode) {
+		short, ok := byo.NormalizeCode(code)
+		if !ok {
+			return nil, errors.New("read the code: want the six digits or the whole text beginning with " + byo.RelayCodePrefix)
+		}
+		if api == "" {
+			return nil, ErrNoRelay
+		}
+		long, err = &byo.RelayCode{API: api, Code: byo.Secret(short)}, nil
 	}
-	api, err := byo.NormalizeURL(api)
 	if err != nil {
+		return nil, fmt.Errorf("read the code: %w", err)
+	}
+	if long.API, err = byo.NormalizeURL(long.API); err != nil {
 		return nil, fmt.Errorf("address of the relay: %w", err)
 	}
+	return long, nil
+}
+
+func claim(ctx context.Context, cfg *PairConfig) (*handshake, error) {
+	h := &handshake{cfg: cfg}
+	read, err := ReadCode(cfg.Code, cfg.API)
+	if err != nil {
+		return nil, err
+	}
+	api, code, dpk := read.API, string(read.Code), read.Key
+	h.psk = read.PSK
 	if h.secret, err = seal.Generate(cfg.Rand); err != nil {
 		return nil, err
 	}

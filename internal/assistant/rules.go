@@ -23,12 +23,12 @@ func ByRules(q Question) (Answer, error) {
 	case byo.PurposeSessionSummary:
 		value = sumUp(remarks(in.UserPrompt))
 	case byo.PurposeCapabilityProbe:
-		return Answer{Text: "I point out questions, numbers and warning words in a call, and list promises after it. I do so by rules and without a language model.", ModelRef: rulesRef}, nil
+		return Answer{Text: "I point out questions, numbers and warning words in a call, and list promises after it. I do so by rules and without a language model.", ModelRef: RulesRef}, nil
 	default:
 		value = map[string]string{"note": "This would need a language model, and none is connected."}
 	}
 	data, err := json.Marshal(value)
-	return Answer{Text: string(data), ModelRef: rulesRef}, err
+	return Answer{Text: string(data), ModelRef: RulesRef}, err
 }
 
 // InsightByRules is what stands out in a piece of a call, "none" when nothing does.
@@ -39,8 +39,8 @@ func InsightByRules(transcript string) string {
 	return "none"
 }
 
-// rulesRef stands for the rules where a model is named.
-const rulesRef = "offline/rules"
+// RulesRef stands for the rules where a model is named.
+const RulesRef = "offline/rules"
 
 var (
 	grave   = regexp.MustCompile(`(?i)\b(cancel|terminat\w+|lawyer|lawsuit|too expensive|competitor|unacceptable|escalat\w+)\b`)
